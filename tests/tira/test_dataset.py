@@ -248,14 +248,14 @@ def test_debates_on_other_claims_and_invalid_lines_of_a_debater_do_not_count(
     records = debates_on_claims()
     records[2]["simulation"]["configuration"]["topic"]["description"] = "Zoos do good."
     ended = evaluate_debater(tmp_path, records, "-j", "always-yes")
-    assert "do not count: 1; the first: " in ended.err
+    assert "lost debates: 1; the first: " in ended.err
     assert "run/simulations.jsonl:3: " in ended.err
     assert "given twice" not in ended.err
     assert read_measures(tmp_path / "out")["mean"] == 24 / 30
     run = tmp_path / "run/simulations.jsonl"
     write_lines(run, [json.dumps(records[1]), json.dumps(records[2]), "nonsense"])
     lost = evaluate(tmp_path / "run", "-j", "always-yes", "--replace")
-    assert f"lost debates: 1; the first: {run}:3: " in lost.err
+    assert f"lost debates: 2; the first: {run}:2: " in lost.err
     assert read_measures(tmp_path / "out")["mean"] == 3 / 30
     write_records(run, {}, records[2])
     assert f"{run}:2: " in evaluate(tmp_path / "run", "--replace", code=2).error

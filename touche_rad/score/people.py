@@ -5,13 +5,12 @@ Where people labelled some turns only, the verdicts of a judge on all turns corr
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from statistics import fmean
-from typing import Final
 
 import numpy as np
 
@@ -19,7 +18,7 @@ from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.labels import Labels, digests, is_unsettled
+from touche_rad.files.labels import Labels, digests, is_unsettled, say_unsettled
 from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import JudgedTurns
@@ -42,9 +41,7 @@ from touche_rad.score.reference import (
 )
 from touche_rad.score.shares import ShareReport, present_debates, share_report
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
-from touche_rad.score.words import faults_in_words, names_of
-
-_LEFT_OUT: Final = "people disagree on turns, which are left out (label --settle)"
+from touche_rad.score.words import names_of
 
 
 def are_debaters(runs: Iterable[Path]) -> bool:
@@ -159,8 +156,7 @@ def score_people(
     labelled_claims: set[int] = set()
     figures = {}
     contradictions: list[str] = []
-    left_out: list[tuple[str, int, str]] = []
-    runs_of: dict[str, list[str]] = {}
+    runs_of: dict[str, list[str]] = defaultdict(list)
     for run, (tag, pairs) in enumerate(debates_of.items()):
         present, expected = counts[:, run, 0].T
         turns = []
@@ -189,10 +185,11 @@ def score_people(
             labelled_counts[share.criterion.key] = sample.labelled.sum()
             labelled_claims.update(sample.debates[sample.labelled])
         by_key = ", ".join(f"{key} {count}" for key, count in labelled_counts.items())
-        runs_of.setdefault(f"labelled of {len(turns)} turns: {by_key}", []).append(tag)
-        for key, count in unsettled[tag].items():
-            if count:
-                left_out.append((tag, count, f"{key}: {_LEFT_OUT}: {count}"))
+        for text in (
+            f"labelled of {len(turns)} turns: {by_key}",
+            *say_unsettled(unsettled[tag]),
+        ):
+            runs_of[text].append(tag)
         figures[tag] = with_mean(of_run)
     notes += [f"{names_of(tags)}: {text}" for text, tags in runs_of.items()]
     return share_report(
@@ -206,7 +203,7 @@ def score_people(
         criteria=criteria,
         debates=debates_text,
         problems=problems,
-        notes=[*contradictions, *notes, *faults_in_words(left_out)],
+        notes=[*contradictions, *notes],
         compare=compare,
         samples=samples,
         seed=seed,

@@ -58,7 +58,7 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
     if count < expected:
         problem = f"expected {expected} lines, one for each debate, got {count}"
         raise InputError(evaluations, problem + REPAIR.format(evaluations))
-    _warn("invalid lines, which count as lost debates", bad.count, bad.first)
+    _warn_of(bad)
     for line in report.warnings():
         log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
@@ -73,18 +73,16 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     path = find_input(truths, {Kind.CLAIMS})
     claims = [debate.claim for debate in files.read_claims(path)]
     bad = files.BadLines(skip=True)
-    on_others: list[InputError] = []
-    on_claims = 0
+    on_claims = False
     for line, debate, _ in files.read_numbered(simulations, bad):
         if debate.claim and debate.claim not in claims:
             problem = f"expected a claim of {path}, got {debate.claim!r}"
-            on_others.append(InputError(simulations, problem, line=line))
-        elif debate.turns:
-            on_claims += 1
-    if on_others and not on_claims:
-        raise on_others[0]
-    _warn("invalid lines, which count as lost debates", bad.count, bad.first)
-    _warn("debates on other claims, which do not count", len(on_others), *on_others[:1])
+            bad.report(InputError(simulations, problem, line=line))
+        else:
+            on_claims = on_claims or bool(debate.turns)
+    if bad.first and not on_claims:
+        raise bad.first
+    _warn_of(bad)
     turns = configured_turns(truths)
     if turns is None:
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
@@ -127,7 +125,7 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     return f"mean share of yes {number(mean, 3)} over {expected} responses to {len(claims)} claims"
 
 
-def _warn(what: str, count: int, first: InputError | None = None) -> None:
-    """Log a warning on lines of a run, if there are any."""
-    if count:
-        log.warning("%s: %d; the first: %s", what, count, first)
+def _warn_of(bad: files.BadLines) -> None:
+    """Log how many lines of a run are invalid, or on other debates: they are lost debates."""
+    if bad.count:
+        log.warning("lines that count as lost debates: %d; the first: %s", bad.count, bad.first)
