@@ -344,6 +344,19 @@ def test_the_only_run_in_a_folder_is_checked(runs: Path, tmp_path: Path) -> None
     touche_rad("check", tmp_path, "--fix", "-o", runs / "no.jsonl", code=2, err="one run file")
 
 
+def test_of_debates_on_one_claim_a_line_has_the_one_with_its_words(
+    runs: Path, tmp_path: Path
+) -> None:
+    rows = read_records(runs / "evaluations.jsonl")
+    for row in rows:
+        row["simulation"]["configuration"]["topic"]["description"] = "Zoos."
+    run_file(tmp_path / "pool.jsonl", [{"simulation": row["simulation"]} for row in rows])
+    run_file(tmp_path / "run.jsonl", rows[::-1])
+    words = ("check", "run.jsonl", "--input", "pool.jsonl", "--json")
+    (checked,) = touche_rad(*words, cwd=tmp_path, code=1).json
+    assert [issue["kind"] for issue in checked["findings"]] == ["the order is not the input's"]
+
+
 def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
     for row in rows:

@@ -74,14 +74,16 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     claims = [debate.claim for debate in files.read_claims(path)]
     bad = files.BadLines(skip=True)
     on_claims = False
+    foreign: InputError | None = None
     for line, debate, _ in files.read_numbered(simulations, bad):
         if debate.claim and debate.claim not in claims:
             problem = f"expected a claim of {path}, got {debate.claim!r}"
-            bad.report(InputError(simulations, problem, line=line))
+            foreign = InputError(simulations, problem, line=line)
+            bad.report(foreign)
         else:
             on_claims = on_claims or bool(debate.turns)
-    if bad.first and not on_claims:
-        raise bad.first
+    if foreign and not on_claims:
+        raise foreign
     _warn_of(bad)
     turns = configured_turns(truths)
     if turns is None:
