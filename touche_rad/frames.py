@@ -25,9 +25,10 @@ from touche_rad.files.simulations import fallback_of
 from touche_rad.report.sources import Source, debates_of, origins_of, read_sources
 from touche_rad.score.judgements import score_judgements
 from touche_rad.score.naming import named
+from touche_rad.score.people import are_debaters
 from touche_rad.score.reference import Policy
 from touche_rad.score.retrieval import MEASURES, score_retrieval
-from touche_rad.score.units import verdict_rows
+from touche_rad.score.units import Row, verdict_rows
 from touche_rad.text import count_words
 
 if TYPE_CHECKING:
@@ -110,18 +111,24 @@ def agreement(
     A debate is the number of its line in the labels. A verdict that a run lacks is a row without a
     score, and counts as no. `agree` says whether verdict and label are equal.
     """
-    report = score_judgements(
-        [Path(run) for run in runs],
-        Path(labels),
-        criteria=criteria,
-        policy=Policy(debates=Path(debates) if debates else None),
-        samples=1,
-    )
-    for error in report.refused.values():
-        raise UserError(error)
+    paths = named([Path(run) for run in runs])
+    # Labels of several debaters are matched run by run, because a run lacks the debates of others.
+    groups = [{name: path} for name, path in paths.items()] if are_debaters([*paths.values()]) else [paths]
+    rows: list[Row] = []
+    for group in groups:
+        report = score_judgements(
+            group,
+            Path(labels),
+            criteria=criteria,
+            policy=Policy(debates=Path(debates) if debates else None),
+            samples=1,
+        )
+        for error in report.refused.values():
+            raise UserError(error)
+        rows += report.unit_rows("turn")
     label = _COUNT if report.criteria.official else "object"
     columns = {"criterion": _TEXT, **_SCORE, "label": label, "agree": _TRUTH}
-    return _frame(report.unit_rows("turn"), {**_PLACE, **columns})
+    return _frame(rows, {**_PLACE, **columns})
 
 
 def outcomes(*runs: File) -> DataFrame:

@@ -123,8 +123,8 @@ class ShareReport(Report):
     def source(self) -> str:
         """Where the answers are from."""
         text = self.judges or f"missing verdicts count as {missing_answer(self.criteria)}"
-        if len(self.debates) == 1 and not self.input_of_runs:
-            text += "; --debates INPUT tells whether a debate is missing"
+        if self.debates and not self.input_of_runs:
+            text += "; --debates INPUT tells which debates are missing"
         if self.truth:
             text = f"answers of people: {self.truth}"
         if self.is_corrected:
