@@ -113,7 +113,9 @@ def agreement(
     """
     paths = named([Path(run) for run in runs])
     # Labels of several debaters are matched run by run, because a run lacks the debates of others.
-    groups = [{name: path} for name, path in paths.items()] if are_debaters([*paths.values()]) else [paths]
+    groups = [paths]
+    if are_debaters([*paths.values()]):
+        groups = [{name: path} for name, path in paths.items()]
     rows: list[Row] = []
     for group in groups:
         report = score_judgements(

@@ -124,7 +124,7 @@ class ShareReport(Report):
         """Where the answers are from."""
         text = self.judges or f"missing verdicts count as {missing_answer(self.criteria)}"
         if self.debates and not self.input_of_runs:
-            text += "; --debates INPUT tells which debates are missing"
+            text += "; score --debates INPUT tells which debates are missing"
         if self.truth:
             text = f"answers of people: {self.truth}"
         if self.is_corrected:
