@@ -29,12 +29,12 @@ Claims = Callable[..., Path]
 
 
 @pytest.fixture
-def claims(tmp_path: Path) -> Claims:
+def claims() -> Claims:
     """A file of the first so many demo claims."""
 
     def write_claims(count: int = 1) -> Path:
         rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
-        path = tmp_path / "claims.tsv"
+        path = Path("claims.tsv")
         write_lines(path, rows)
         return path
 
@@ -165,8 +165,8 @@ def simulate(source: Path, out: Path, words: str, code: int = 0) -> None:
     touche_rad("simulate", source, *f"--both-sides -i demo -o {out} {words}".split(), code=code)
 
 
-def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Path) -> None:
-    out, outcomes = tmp_path / "contests.jsonl", tmp_path / "outcomes.jsonl"
+def test_simulate_writes_contests_that_judge_reads(claims: Claims) -> None:
+    out, outcomes = Path("contests.jsonl"), Path("outcomes.jsonl")
     words = "-d grounded --against verbatim --rounds 2 --words 30"
     simulate(claims(2), out, words)
     contests = list(files.read_contests(out))
@@ -183,8 +183,8 @@ def test_simulate_writes_contests_that_judge_reads(claims: Claims, tmp_path: Pat
         assert set(judgement.outcome.scores["first"]) == scores
 
 
-def test_alone_a_debater_plays_itself_once(claims: Claims, tmp_path: Path) -> None:
-    out = tmp_path / "contests.jsonl"
+def test_alone_a_debater_plays_itself_once(claims: Claims) -> None:
+    out = Path("contests.jsonl")
     simulate(claims(), out, "-d verbatim --rounds 1 --words 0")
     (only,) = read_records(out)
     assert only["debaters"] == {"first": "verbatim", "second": "verbatim"}
@@ -215,14 +215,12 @@ def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
 
 
 @pytest.mark.parametrize("words", ["--against verbatim", "--rounds 2", "--words 9"])
-def test_options_for_two_debaters_are_refused_for_one(
-    words: str, claims: Claims, tmp_path: Path
-) -> None:
-    touche_rad("simulate", claims(), *words.split(), "-o", tmp_path / "o.jsonl", code=2)
+def test_options_for_two_debaters_are_refused_for_one(words: str, claims: Claims) -> None:
+    touche_rad("simulate", claims(), *words.split(), "-o", "o.jsonl", code=2)
 
 
-def test_options_of_the_other_debater_stand_in_brackets(claims: Claims, tmp_path: Path) -> None:
-    out, words = tmp_path / "contests.jsonl", "--rounds 1 -O frame=false --against"
+def test_options_of_the_other_debater_stand_in_brackets(claims: Claims) -> None:
+    out, words = Path("contests.jsonl"), "--rounds 1 -O frame=false --against"
     simulate(claims(), out, f"{words} grounded(k=5,max_words=20)")
     assert read_records(out)[0]["debaters"] == {
         "first": "grounded(frame=False)",

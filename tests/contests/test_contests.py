@@ -176,8 +176,8 @@ def test_panels_without_known_winners_have_shares_of_who_won(tmp_path: Path) -> 
     shares = [(row.run, row.pro, row.con, row.tie, row.none) for row in report.shares]
     assert shares == [("run1", 0.2, 0.4, 0.2, 0.2), ("run2", 1, 0, 0, 0)]
     words = ("score", "run1.jsonl", "run2.jsonl", "contests.jsonl")
-    check_screen("score.contests-without-winners", touche_rad(*words, cwd=tmp_path))
-    rows = touche_rad(*words, "--csv", cwd=tmp_path).out.splitlines()
+    check_screen("score.contests-without-winners", touche_rad(*words))
+    rows = touche_rad(*words, "--csv").out.splitlines()
     assert rows[0] == "run,judge,debates,pro,con,tie,none"
     assert rows[1].startswith("run1,j,5,")
 
@@ -230,7 +230,7 @@ def test_votes_computes_errors_against_each_vote(tmp_path: Path) -> None:
         for n, (gold, of) in enumerate(zip(("Pia", "Con"), votes, strict=True))
     ]
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia"), outcome("Pia")]))
-    run, truth = tmp_path / "run1.jsonl", tmp_path / "contests.jsonl"
+    run, truth = Path("run1.jsonl"), Path("contests.jsonl")
     of_votes = score_contests([run], truth, samples=200, against="votes")
     ours = find_row(of_votes, "run1", basis="winner")
     assert ours.rmse == pytest.approx(100 * math.sqrt((3 * 0 + 0.25 + 1) / 5))
@@ -313,7 +313,7 @@ def test_panels_are_sorted_ranked_and_compared(tmp_path: Path) -> None:
     good = judgements_of(keyed, [outcome("Pia")] * 23 + [outcome("Con")])
     score_runs(tmp_path, contests, poor, good)
     words = ("score", "run1.jsonl", "run2.jsonl", "contests.jsonl", "--pairs")
-    result = touche_rad(*words, "--json", cwd=tmp_path).json
+    result = touche_rad(*words, "--json").json
     rows = [(row["run"], row["accuracy"], row["rank"]) for row in result["rows"]]
     assert rows[:2] == [("always pro", 1.0, None), ("run2", 23 / 24, 1)]
     assert ("run1", 4 / 24, 2) in rows
@@ -321,7 +321,7 @@ def test_panels_are_sorted_ranked_and_compared(tmp_path: Path) -> None:
     pairs = {(row["run"], row["against"]): row for row in result["comparisons"]}
     assert pairs["run1", "run2"]["p_holm"] < 0.05
     assert pairs["run2", "always pro"]["p_holm"] > 0.05
-    csv = touche_rad(*words, "--csv", cwd=tmp_path).out
+    csv = touche_rad(*words, "--csv").out
     assert "run1,run2,accuracy on general," in csv
     (board,) = boards_of(score_runs(tmp_path, contests, poor, good))
     assert board["text"][0].startswith("run2 leads run1 by .79 accuracy, significantly ([")
@@ -331,8 +331,8 @@ def test_the_screen_of_scores_has_constant_predictors(tmp_path: Path) -> None:
     contests = [contest_of_two(n, {"general": "Pia"}) for n in range(3)]
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia", (8, 2))] * 3))
     words = ("score", "run1.jsonl", "contests.jsonl")
-    check_screen("score.contests", touche_rad(*words, cwd=tmp_path))
-    assert touche_rad(*words, "--json", cwd=tmp_path).json["kind"] == "contests"
+    check_screen("score.contests", touche_rad(*words))
+    assert touche_rad(*words, "--json").json["kind"] == "contests"
 
 
 @pytest.mark.parametrize(
@@ -344,9 +344,9 @@ def test_an_invalid_outcome_is_reported_with_its_line(
 ) -> None:
     contests = [contest_of_two(0, {"general": "Pia"})]
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia")]))
-    run = tmp_path / "run1.jsonl"
+    run = Path("run1.jsonl")
     write_records(run, line)
-    ended = touche_rad("score", run, tmp_path / "contests.jsonl", code=2, err=expected)
+    ended = touche_rad("score", run, "contests.jsonl", code=2, err=expected)
     assert "run1.jsonl:1:" in ended.err
 
 
@@ -359,14 +359,14 @@ def test_an_invalid_contest_is_reported(
 ) -> None:
     contests = [contest_of_two(0, {"general": "Pia"})]
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia")]))
-    truth = tmp_path / "contests.jsonl"
+    truth = Path("contests.jsonl")
     record = read_json(truth) | change
     write_records(truth, record)
-    touche_rad("score", tmp_path / "run1.jsonl", truth, code=2, err=expected)
+    touche_rad("score", "run1.jsonl", truth, code=2, err=expected)
 
 
-def test_verdicts_on_other_words_are_refused(tmp_path: Path) -> None:
-    truth, run = tmp_path / "contests.jsonl", tmp_path / "run.jsonl"
+def test_verdicts_on_other_words_are_refused() -> None:
+    truth, run = Path("contests.jsonl"), Path("run.jsonl")
     contest = contest_of_two(1, {"general": "Pia"})
     truth.write_text(files.contest_line(contest) + "\n", "utf-8")
     touche_rad("judge", truth, "-j", "grice", "-o", run)

@@ -26,8 +26,8 @@ def read_contests_of(path: Path, value: Any) -> list[Contest]:
     return list(contests(path))
 
 
-def test_votes_of_debateart_give_a_winner_per_dimension(tmp_path: Path) -> None:
-    (contest,) = read_contests_of(tmp_path / "art.json", [ART])
+def test_votes_of_debateart_give_a_winner_per_dimension() -> None:
+    (contest,) = read_contests_of(Path("art.json"), [ART])
     assert contest.sides == {"Ann": "pro", "Ben": "con"}
     assert [speech.speaker for speech in contest.speeches] == ["Ann", "Ben", "Ann", "Ben"]
     assert contest.motion == "Cats are better"
@@ -40,16 +40,16 @@ def test_votes_of_debateart_give_a_winner_per_dimension(tmp_path: Path) -> None:
     assert contest.gold["votes"]["general"] == {"Ann": 1, "Ben": 2}
 
 
-def test_the_examples_of_the_help_are_contests(tmp_path: Path) -> None:
+def test_the_examples_of_the_help_are_contests() -> None:
     text = " ".join(touche_rad("contests", "--help").out.split())
     (art,) = re.findall(r"DebateArt: (\{.+?\]\})", text)
-    (contest,) = read_contests_of(tmp_path / "art.json", json.loads(art))
+    (contest,) = read_contests_of(Path("art.json"), json.loads(art))
     wanted = r"([a-z/1]+)\.json(?: is)? ([{[].+?[}\]])(?=, [sg]|\. )"
     for place, content in re.findall(wanted, text):
-        file = tmp_path / "bench" / f"{place}.json"
+        file = Path("bench", f"{place}.json")
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(content)
-    (from_folder,) = contests(tmp_path / "bench")
+    (from_folder,) = contests(Path("bench"))
     assert contest.gold["general"] == "con"
     assert from_folder.gold == {"general": "Ben"}
 
@@ -75,8 +75,8 @@ def write_panelbench(folder: Path, **change: Any) -> Path:
     return folder
 
 
-def test_a_folder_of_panelbench(tmp_path: Path) -> None:
-    first, second = contests(write_panelbench(tmp_path / "bench"))
+def test_a_folder_of_panelbench() -> None:
+    first, second = contests(write_panelbench(Path("bench")))
     assert [contest.id for contest in (first, second)] == ["2", "10"]
     assert first.speakers == ("OG", "OO", "CG", "CO")
     assert [speech.text for speech in first.speeches] == [f"Said {n}" for n in range(4)]
@@ -86,19 +86,19 @@ def test_a_folder_of_panelbench(tmp_path: Path) -> None:
     assert second.sides["CG"] == "pro"
 
 
-def test_the_terminal_writes_contests_that_read_back(tmp_path: Path) -> None:
-    source, out = tmp_path / "art.json", tmp_path / "contests.jsonl"
+def test_the_terminal_writes_contests_that_read_back() -> None:
+    source, out = Path("art.json"), Path("contests.jsonl")
     source.write_text(json.dumps([ART, {**ART, "id": "z"}]), "utf-8")
     touche_rad("contests", source, "-o", out, err="2 contests, 2 with")
     assert [contest.id for contest in files.read_contests(out)] == ["1", "z"]
-    again = tmp_path / "again.jsonl"
+    again = Path("again.jsonl")
     touche_rad("contests", out, "-o", again)
     assert again.read_bytes() == out.read_bytes()
 
 
 @pytest.mark.parametrize("votes", [{"votes": None}, {"votes": []}, {}])
-def test_a_debate_without_votes_has_no_winner(tmp_path: Path, votes: dict[str, Any]) -> None:
-    source, out = tmp_path / "x.json", tmp_path / "contests.jsonl"
+def test_a_debate_without_votes_has_no_winner(votes: dict[str, Any]) -> None:
+    source, out = Path("x.json"), Path("contests.jsonl")
     bare = {key: value for key, value in ART.items() if key != "votes"}
     source.write_text(json.dumps([bare | votes]), "utf-8")
     touche_rad("contests", source, "-o", out, err="1 contests, 0 with")
@@ -107,7 +107,7 @@ def test_a_debate_without_votes_has_no_winner(tmp_path: Path, votes: dict[str, A
     assert len(contest.sides) == 2
 
 
-def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
+def test_debates_of_the_task_are_contests_too() -> None:
     debates = list(contests(demo_file("debates.jsonl")))
     assert {tuple(contest.sides.items()) for contest in debates} == {
         (("user", "pro"), ("system", "con"))
@@ -126,10 +126,8 @@ def test_debates_of_the_task_are_contests_too(tmp_path: Path) -> None:
         ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is not unique"),
     ],
 )
-def test_an_invalid_record_is_reported_and_can_be_skipped(
-    tmp_path: Path, value: Any, expected: str
-) -> None:
-    source, out = tmp_path / "x.json", tmp_path / "out.jsonl"
+def test_an_invalid_record_is_reported_and_can_be_skipped(value: Any, expected: str) -> None:
+    source, out = Path("x.json"), Path("out.jsonl")
     source.write_text(json.dumps(value), "utf-8")
     touche_rad("contests", source, "-o", out, code=2, err=expected)
     assert not out.exists()
@@ -140,11 +138,9 @@ def test_an_invalid_record_is_reported_and_can_be_skipped(
     ("change", "expected"),
     read_cases("contests/wrong_folders.json"),
 )
-def test_an_invalid_folder_is_reported(
-    tmp_path: Path, change: dict[str, Any], expected: str
-) -> None:
-    folder = write_panelbench(tmp_path / "bench", **change)
-    ended = touche_rad("contests", folder, "-o", tmp_path / "out.jsonl", code=2, err=expected)
+def test_an_invalid_folder_is_reported(change: dict[str, Any], expected: str) -> None:
+    folder = write_panelbench(Path("bench"), **change)
+    ended = touche_rad("contests", folder, "-o", "out.jsonl", code=2, err=expected)
     assert "Traceback" not in ended.err
 
 
@@ -152,8 +148,8 @@ def test_an_invalid_folder_is_reported(
     ("name", "text", "expected"),
     read_cases("contests/invalid_gold_is_reported.json"),
 )
-def test_invalid_gold_is_reported(tmp_path: Path, name: str, text: str, expected: str) -> None:
-    folder = write_panelbench(tmp_path / "bench")
+def test_invalid_gold_is_reported(name: str, text: str, expected: str) -> None:
+    folder = write_panelbench(Path("bench"))
     (folder / name).write_text(text, "utf-8")
     with expect_error(re.escape(expected), InputError):
         list(contests(folder))

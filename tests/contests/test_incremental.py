@@ -77,10 +77,10 @@ def test_a_new_debater_plays_only_its_own_debates(tmp_path: Path, demo_index_pat
     cup(tmp_path, demo_index_path, "123")
     assert PLAYED == {"1": 6, "2": 6, "3": 12}, "each debates the new one on both sides"
     assert JUDGED["all"] == 12
-    (tmp_path / "fresh").mkdir()
-    cup(tmp_path / "fresh", demo_index_path, "123")
+    Path("fresh").mkdir()
+    cup(Path("fresh"), demo_index_path, "123")
     for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
-        mixed, fresh = (folder / "cup" / name for folder in (tmp_path, tmp_path / "fresh"))
+        mixed, fresh = (folder / "cup" / name for folder in (tmp_path, Path("fresh")))
         assert mixed.read_bytes() == fresh.read_bytes(), "as if all had played at once"
 
 

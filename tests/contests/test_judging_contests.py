@@ -53,8 +53,8 @@ class Odd(Careless):
         return result
 
 
-def test_what_is_no_outcome_has_no_winner_and_the_reason(tmp_path: Path) -> None:
-    out = tmp_path / "judged.jsonl"
+def test_what_is_no_outcome_has_no_winner_and_the_reason() -> None:
+    out = Path("judged.jsonl")
     touche_rad("judge", demo_file("debates.jsonl"), "-j", "odd", "-o", out)
     outcomes = {row["id"]: row["outcome"] for row in read_records(out)}
     reasons = {name: outcomes[name]["reason"] for name in ODD if outcomes[name]["winner"] is None}
@@ -69,12 +69,12 @@ def test_what_is_no_outcome_has_no_winner_and_the_reason(tmp_path: Path) -> None
     assert read_status(out)["counts"]["without a winner"] == len(ODD)
 
 
-def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> None:
-    out = tmp_path / "judged.jsonl"
+def test_the_status_names_debates_that_were_judged_in_part() -> None:
+    out = Path("judged.jsonl")
     touche_rad(
         "judge", demo_file("debates.jsonl"), "-j", "careless", "-o", out, err="judged in part: 2"
     )
-    status = read_status(tmp_path / "judged.jsonl")
+    status = read_status(Path("judged.jsonl"))
     counts = map(EventCount.model_validate, status["events"])
     events = {count.examples[0].kind: count for count in counts}
     in_part = events[EventKind.JUDGED_IN_PART]
@@ -82,5 +82,5 @@ def test_the_status_names_debates_that_were_judged_in_part(tmp_path: Path) -> No
     assert in_part.examples[0].place.debate == "debate-2"
     assert events[EventKind.UNJUDGED].count == status["counts"]["without a winner"] == 1
     assert status["counts"]["naming only a side"] == 1
-    words = ("judge", demo_file("contests.jsonl"), "-j", "grounded", "-o", tmp_path / "b")
+    words = ("judge", demo_file("contests.jsonl"), "-j", "grounded", "-o", Path("b"))
     touche_rad(*words, code=2, err="contests")

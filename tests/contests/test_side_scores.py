@@ -97,7 +97,7 @@ def test_without_winners_and_peoples_scores_the_mean_scores_of_debaters_remain(
     ours = of_sides("total", OURS)
     ours[0]["bob"]["total"] = ours[1]["bob"]["total"] = None
     score_sides(tmp_path, [{}, {}, {}], ours)
-    run = touche_rad("score", tmp_path / "outcomes.jsonl", tmp_path / "contests.jsonl", "--json")
+    run = touche_rad("score", "outcomes.jsonl", "contests.jsonl", "--json")
     means = {row["debater"]: row["mean"] for row in json.loads(run.out)["means"]}
     mean = pytest.approx(sum(of_ann for of_ann, _ in OURS) / 3)
     assert means == {"ann": mean, "bob": OURS[2][1]}, "one score of a debater of three debates"

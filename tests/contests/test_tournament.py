@@ -153,7 +153,7 @@ def read_ratings(folder: Path) -> Tournament:
 def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
-    out = tmp_path / "out"
+    out = Path("out")
     touche_rad(*command_line(write_claims(tmp_path), out, demo_index_path, *PLAIN))
     contests = read_records(out / "contests.jsonl")
     outcomes = read_records(out / "outcomes.jsonl")
@@ -178,11 +178,11 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
 
 def test_the_screen_of_a_tournament(tmp_path: Path) -> None:
     words = command_line(write_claims(tmp_path), Path("out"), Path("demo"), *BOTH)
-    check_screen("tournament", touche_rad(*words, cwd=tmp_path), tmp_path)
+    check_screen("tournament", touche_rad(*words), tmp_path)
 
 
 def test_two_tournaments_in_one_folder_do_not_mix(tmp_path: Path, demo_index_path: Path) -> None:
-    out, source = tmp_path / "out", write_claims(tmp_path)
+    out, source = Path("out"), write_claims(tmp_path)
     command = command_line(source, out, demo_index_path, *BOTH)
     out.mkdir()
     with locked(out):
@@ -194,7 +194,7 @@ def test_two_tournaments_in_one_folder_do_not_mix(tmp_path: Path, demo_index_pat
 @pytest.fixture(name="finished")
 def _finished(tmp_path: Path, demo_index_path: Path) -> tuple[Path, list[str]]:
     """A finished tournament: its folder and its command line."""
-    out = tmp_path / "out"
+    out = Path("out")
     command = command_line(write_claims(tmp_path), out, demo_index_path, *BOTH)
     touche_rad(*command)
     return out, command
@@ -243,7 +243,7 @@ def test_other_settings_replace_the_debates_only_with_replace(
 def test_a_killed_tournament_ends_with_the_same_files(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
-    calm, out, source = tmp_path / "calm", tmp_path / "out", write_claims(tmp_path)
+    calm, out, source = Path("calm"), Path("out"), write_claims(tmp_path)
     touche_rad(*command_line(source, calm, demo_index_path, *BOTH))
     command = command_line(source, out, demo_index_path, *BOTH)
     ends = [run_until(command, out, number) for number in range(1, 40, 2)]
@@ -279,7 +279,7 @@ def count_traced_and_resumed(path: Path) -> tuple[int, int]:
 def test_who_may_not_ask_any_more_still_speaks(tmp_path: Path, demo_index_path: Path) -> None:
     _, calls = run_with_model(tmp_path, demo_index_path, "--max-calls", "1")
     assert calls == 1
-    first = read_records(tmp_path / "out" / "contests.jsonl")[0]
+    first = read_records(Path("out/contests.jsonl"))[0]
     assert [speech["speaker"] for speech in first["speeches"]] == ["first", "second"] * 2
 
 
@@ -287,15 +287,15 @@ def test_a_kill_while_it_judges_plays_nothing_again(tmp_path: Path, demo_index_p
     result, _ = run_with_model(tmp_path, demo_index_path)
     assert result.judge_model is None, "the judge asks none"
     for name in ("outcomes.jsonl", "ratings.json"):
-        (tmp_path / "out" / name).unlink()
+        Path("out", name).unlink()
     again, calls = run_with_model(tmp_path, demo_index_path)
     assert calls == 0, "what was played is not played again"
     assert again == result
     third = ("-d", "grounded(k=3)")
     _, calls = run_with_model(tmp_path, demo_index_path, *third)
-    assert count_traced_and_resumed(tmp_path / "out" / "contests.jsonl") == (4 + calls, 2)
+    assert count_traced_and_resumed(Path("out/contests.jsonl")) == (4 + calls, 2)
     run_with_model(tmp_path, demo_index_path, *third, "--restart")
-    assert count_traced_and_resumed(tmp_path / "out" / "contests.jsonl") == (4 + calls, 0)
+    assert count_traced_and_resumed(Path("out/contests.jsonl")) == (4 + calls, 0)
 
 
 def test_the_judge_may_ask_another_model_than_the_debaters(
@@ -317,7 +317,7 @@ def test_the_judge_may_ask_another_model_than_the_debaters(
         judge_server.always = scripted.content(json.dumps(dict.fromkeys(Maxim, "yes")))
         result, calls = run_with_model(tmp_path, demo_index_path, *judge)
         assert result.undecided == calls == 0
-        assert count_traced_and_resumed(tmp_path / "out" / "outcomes.jsonl") == (
+        assert count_traced_and_resumed(Path("out/outcomes.jsonl")) == (
             len(judge_server.asked),
             0,
         )
@@ -330,9 +330,9 @@ def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced(
         failing_server.always = scripted.fails(400)
         bad = f"inspiredebate(model={failing_server.url}#bad)"
         result, calls = run_with_model(tmp_path, demo_index_path, "-d", bad)
-        path = tmp_path / "out" / "contests.jsonl"
+        path = Path("out/contests.jsonl")
         assert count_traced_and_resumed(path) == (calls + len(failing_server.asked), 0)
-    page = write_report([path.parent], tmp_path / "r.html").page.read_text("utf-8")
+    page = write_report([path.parent], Path("r.html")).page.read_text("utf-8")
     assert "grice with" not in page
     assert page.count("speeches are fallbacks") == 1
     status = read_status(path)
@@ -362,7 +362,7 @@ def test_a_wrong_call_is_refused_before_anything_is_played(
     options: tuple[str, ...],
     expected: str,
 ) -> None:
-    out = tmp_path / "out"
+    out = Path("out")
     command = command_line(write_claims(tmp_path), out, demo_index_path, *options)
     touche_rad(*command, code=2, err=expected)
     assert not (out / "contests.jsonl").exists()
@@ -381,7 +381,7 @@ EVIL = "<script>alert(1)</script>"
 
 
 def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_path: Path) -> None:
-    out, page = tmp_path / "out", tmp_path / "report.html"
+    out, page = Path("out"), Path("report.html")
     touche_rad(*command_line(write_claims(tmp_path, 10), out, demo_index_path, *BOTH))
     touche_rad("report", out, "-o", page)
     html = page.read_text("utf-8")
@@ -396,7 +396,7 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
 
 
 def test_the_report_escapes_names_and_names_who_is_stronger(
-    finished: tuple[Path, list[str]], tmp_path: Path
+    finished: tuple[Path, list[str]],
 ) -> None:
     result = read_ratings(finished[0])
     change: Any = {"rating": 1000.0, "low": 900.0, "high": 1100.0, "differs": True}
@@ -404,7 +404,7 @@ def test_the_report_escapes_names_and_names_who_is_stronger(
         standing.model_copy(update={"name": standing.name + EVIL, **change})
         for standing in result.standings
     ]
-    ratings, page = tmp_path / "renamed.json", tmp_path / "report.html"
+    ratings, page = Path("renamed.json"), Path("report.html")
     renamed = result.model_copy(update={"standings": tuple(standings), "claims": 10})
     ratings.write_text(renamed.model_dump_json(indent=2))
     touche_rad("report", ratings, "-o", page)
@@ -415,12 +415,12 @@ def test_the_report_escapes_names_and_names_who_is_stronger(
 
 
 def test_a_file_that_is_no_tournament_is_refused(tmp_path: Path, demo_index_path: Path) -> None:
-    page = tmp_path / "r.html"
+    page = Path("r.html")
     touche_rad("report", tmp_path, "-o", page, code=2, err="ratings.json")
-    (tmp_path / "games.jsonl").touch()
+    Path("games.jsonl").touch()
     touche_rad("report", tmp_path, "-o", page, code=2, err="not finished")
-    (tmp_path / "games.jsonl").unlink()
-    broken = tmp_path / "ratings.json"
+    Path("games.jsonl").unlink()
+    broken = Path("ratings.json")
     result = run_with_model(tmp_path, demo_index_path)[0].model_dump(mode="json")
     first = result["standings"][0] | {"asked": {"calls": 1}}
     for change in ({"shares": 5}, {"judge": None}, {"standings": [first]}):

@@ -34,15 +34,15 @@ NAMES = [name for name in shipped_names() if name not in ("grice", "citations")]
 
 
 @pytest.fixture
-def mine(tmp_path: Path) -> Path:
-    path = tmp_path / "mine.toml"
+def mine() -> Path:
+    path = Path("mine.toml")
     path.write_text(THREE, "utf-8")
     return path
 
 
 @pytest.fixture
-def debates(tmp_path: Path) -> Path:
-    path = tmp_path / "debates.jsonl"
+def debates() -> Path:
+    path = Path("debates.jsonl")
     copy_lines(demo_file("debates.jsonl"), path, 2)
     return path
 
@@ -267,8 +267,8 @@ def test_a_judge_may_give_the_score_or_the_answer(
     assert (quality.score, quality.answer) == ((0.5, 3) if score is None else (score, answer))
 
 
-def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed(tmp_path: Path) -> None:
-    path = tmp_path / "my-questions.toml"
+def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed() -> None:
+    path = Path("my-questions.toml")
     touche_rad("new", "criteria", "my-questions", "-o", path)
     kinds = {criterion.answers.kind for criterion in read_criteria(str(path))}
     assert kinds == {"yes-no", "scale", "categories"}

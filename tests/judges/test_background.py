@@ -23,14 +23,12 @@ def prompts_of(source: Path, panel: str, out: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("panel", ["debatrix", "debgraph", "inspirescore"])
-def test_the_description_of_a_debate_of_the_task_is_no_background(
-    panel: str, tmp_path: Path
-) -> None:
+def test_the_description_of_a_debate_of_the_task_is_no_background(panel: str) -> None:
     record = read_records(demo_file("debates.jsonl"))[0]
     record["simulation"]["configuration"]["topic"]["description"] = POST
-    source = tmp_path / "debates.jsonl"
+    source = Path("debates.jsonl")
     write_records(source, record)
-    prompts = prompts_of(source, panel, tmp_path / "out.jsonl")
+    prompts = prompts_of(source, panel, Path("out.jsonl"))
     assert prompts
     for prompt in prompts:
         before = prompt.partition(POST)[0]
@@ -41,12 +39,12 @@ def test_the_description_of_a_debate_of_the_task_is_no_background(
     ("panel", "shown"), [("debgraph", True), ("debgraph(profile=paper)", False), ("debatrix", True)]
 )
 def test_background_of_a_contest_is_capped_and_not_in_debgraph_as_published(
-    panel: str, shown: bool, tmp_path: Path
+    panel: str, shown: bool
 ) -> None:
     contest = read_records(demo_file("contests.jsonl"))[0]
     contest["info"] = "An info slide. " * 2_000
-    source = tmp_path / "contests.jsonl"
+    source = Path("contests.jsonl")
     write_records(source, contest)
-    prompts = prompts_of(source, panel, tmp_path / "out.jsonl")
+    prompts = prompts_of(source, panel, Path("out.jsonl"))
     assert any("An info slide." in prompt for prompt in prompts) == shown
     assert max(prompt.count("An info slide.") for prompt in prompts) < 300

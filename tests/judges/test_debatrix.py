@@ -335,9 +335,9 @@ def test_points_of_information_are_for_four_teams(server: Scripted) -> None:
 
 @pytest.mark.parametrize(("profile", "calls_per_speech"), [("lean", 1), ("paper", 3)])
 def test_the_panel_may_judge_each_speech_too(
-    server: Scripted, tmp_path: Path, profile: str, calls_per_speech: int
+    server: Scripted, profile: str, calls_per_speech: int
 ) -> None:
-    path = tmp_path / "profile.toml"
+    path = Path("profile.toml")
     path.write_text(
         f'description = "x"\nextends = "{profile}"\n[settings]\nspeech_verdicts = true\n', "utf-8"
     )
@@ -455,11 +455,9 @@ def test_a_wrong_dimension_is_named(dimensions: str, named: str) -> None:
         find("panel", "debatrix").configure({"dimensions": dimensions})
 
 
-def test_the_terminal_judges_contests_and_their_swapped_sides(
-    server: Scripted, tmp_path: Path
-) -> None:
-    source = tmp_path / "contests.jsonl"
-    out = tmp_path / "outcomes.jsonl"
+def test_the_terminal_judges_contests_and_their_swapped_sides(server: Scripted) -> None:
+    source = Path("contests.jsonl")
+    out = Path("outcomes.jsonl")
     source.write_text(f"{SIX.model_dump_json()}\n{BP.model_dump_json()}\n", "utf-8")
     options = f"-j debatrix -m {server.url}#tiny --swap -O dimensions=argument,clash".split()
     touche_rad("judge", source, "-o", out, *options)
@@ -472,7 +470,5 @@ def test_the_terminal_judges_contests_and_their_swapped_sides(
     )
 
 
-def test_swap_is_for_panels(tmp_path: Path) -> None:
-    touche_rad(
-        "judge", "x.jsonl", "-j", "length", "-o", tmp_path / "o", "--swap", code=2, err="--swap"
-    )
+def test_swap_is_for_panels() -> None:
+    touche_rad("judge", "x.jsonl", "-j", "length", "-o", "o", "--swap", code=2, err="--swap")

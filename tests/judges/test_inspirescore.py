@@ -506,7 +506,7 @@ def test_facts_are_checked_against_the_web_where_it_was_named(
 def test_the_web_may_be_named_in_the_environment_or_be_a_folder(
     server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    (tmp_path / "page.md").write_text("# Jars\nThe fact of ANN-2 stands in a folder.")
+    Path("page.md").write_text("# Jars\nThe fact of ANN-2 stands in a folder.")
     monkeypatch.setenv(VARIABLE, str(tmp_path))
     judge_contest(server, dimensions="FA")
     judge_contest(server, dimensions="FA", web="off")

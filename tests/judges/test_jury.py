@@ -80,8 +80,8 @@ def verdicts(source: Path) -> list[dict[str, Any]]:
     return [turn["Quantity"] for line in lines for turn in json.loads(line)["userTurnsEvaluations"]]
 
 
-def test_equal_weights_are_the_mean_of_the_members_and_each_vote_is_kept(tmp_path: Path) -> None:
-    source = debates(tmp_path / "d.jsonl", ["a=0.9 b=0.2", "a=0.1 b=0.2"])
+def test_equal_weights_are_the_mean_of_the_members_and_each_vote_is_kept() -> None:
+    source = debates(Path("d.jsonl"), ["a=0.9 b=0.2", "a=0.1 b=0.2"])
     assert run_jury(source, of=f"{A},{B}").code == 0
     first, second = verdicts(source)
     assert first["score"] == pytest.approx(0.55)
@@ -90,8 +90,8 @@ def test_equal_weights_are_the_mean_of_the_members_and_each_vote_is_kept(tmp_pat
     assert first["explanation"] == f"the judges: {A} .90, {B} .20"
 
 
-def test_a_member_that_fails_is_left_out_and_the_verdict_says_so(tmp_path: Path) -> None:
-    source = debates(tmp_path / "d.jsonl", ["a=0.9", "nothing", "a=0.7 b=0.3"])
+def test_a_member_that_fails_is_left_out_and_the_verdict_says_so() -> None:
+    source = debates(Path("d.jsonl"), ["a=0.9", "nothing", "a=0.7 b=0.3"])
     ended = run_jury(source, of=f"{A},{B}")
     assert "ValueError: no score for " in ended.err
     alone, none, both = verdicts(source)
@@ -103,8 +103,8 @@ def test_a_member_that_fails_is_left_out_and_the_verdict_says_so(tmp_path: Path)
     assert both["score"] == 0.5
 
 
-def test_members_that_judge_whole_debates_do_so_in_a_jury(tmp_path: Path) -> None:
-    source = debates(tmp_path / "d.jsonl", ["a=0.9 b=0.5", "a=0.5 b=0.9"])
+def test_members_that_judge_whole_debates_do_so_in_a_jury() -> None:
+    source = debates(Path("d.jsonl"), ["a=0.9 b=0.5", "a=0.5 b=0.9"])
     run_jury(source, of=f"reads-all(key=a),{B}")
     assert ASKED["calls at once"] == 1
     assert [verdict["score"] for verdict in verdicts(source)] == pytest.approx([0.7, 0.7])
@@ -120,7 +120,7 @@ def test_members_that_judge_whole_debates_do_so_in_a_jury(tmp_path: Path) -> Non
         ("zsl", "judge zsl"),
     ],
 )
-def test_wrong_options_are_refused_in_one_line(tmp_path: Path, of: str, problem: str) -> None:
-    ended = run_jury(debates(tmp_path / "d.jsonl", ["a=1"]), of=of)
+def test_wrong_options_are_refused_in_one_line(of: str, problem: str) -> None:
+    ended = run_jury(debates(Path("d.jsonl"), ["a=1"]), of=of)
     assert ended.code == 2
     assert problem in " ".join(ended.err.split())

@@ -176,10 +176,10 @@ def test_scores_are_probabilities_where_the_server_tells_them(server: Scripted) 
     assert [verdict.score for verdict in verdicts.values()] == pytest.approx([0.6] * 4)
 
 
-def judge_file(server: Scripted, tmp_path: Path, **options: str) -> list[Mapping[Maxim, Verdict]]:
+def judge_file(server: Scripted, **options: str) -> list[Mapping[Maxim, Verdict]]:
     """Judge a file of the debate and return its verdicts as they were written."""
-    source = tmp_path / "in.jsonl"
-    out = tmp_path / f"{len(server.asked)}.jsonl"
+    source = Path("in.jsonl")
+    out = Path(f"{len(server.asked)}.jsonl")
     source.write_text(files.simulation_line(DEBATE) + "\n")
 
     model = Model(Address(server.url, "tiny"), deadline=60)
@@ -189,32 +189,28 @@ def judge_file(server: Scripted, tmp_path: Path, **options: str) -> list[Mapping
     return list(evaluation.turns)
 
 
-def test_a_whole_debate_is_judged_in_one_call_where_that_is_wanted(
-    server: Scripted, tmp_path: Path
-) -> None:
+def test_a_whole_debate_is_judged_in_one_call_where_that_is_wanted(server: Scripted) -> None:
     turns = [ALL_NO, {**ALL_NO, "quality": "yes"}, {**ALL_NO, "manner": "yes"}]
     answering(server, {**ANSWERS, "Answers": {"answers": turns}})
-    verdicts = judge_file(server, tmp_path, per="debate")
+    verdicts = judge_file(server, per="debate")
     assert called(server) == ["Answers"]
     assert [verdict[Maxim.QUALITY].yes for verdict in verdicts] == [False, True, False]
     assert [verdict[Maxim.MANNER].yes for verdict in verdicts] == [False, False, True]
 
 
-def test_a_debate_that_cannot_be_judged_at_once_is_judged_turn_by_turn(
-    server: Scripted, tmp_path: Path
-) -> None:
+def test_a_debate_that_cannot_be_judged_at_once_is_judged_turn_by_turn(server: Scripted) -> None:
     answering(server, {**ANSWERS, "Answers": {"answers": [ALL_NO]}})
-    verdicts = judge_file(server, tmp_path, per="debate")
+    verdicts = judge_file(server, per="debate")
     assert called(server).count("Answer") == 3
     assert len(verdicts) == 3
 
 
 @pytest.mark.parametrize("per", ["turn", "maxim", "debate"])
 def test_a_model_that_talks_nonsense_gives_no_verdict_and_no_failure(
-    server: Scripted, tmp_path: Path, per: str
+    server: Scripted, per: str
 ) -> None:
     answering(server, dict.fromkeys(ANSWERS, "I would rather not say."))
-    verdicts = judge_file(server, tmp_path, per=per)
+    verdicts = judge_file(server, per=per)
     assert len(verdicts) == 3
     for of_turn in verdicts:
         for verdict in of_turn.values():
@@ -281,19 +277,19 @@ def test_reasons_that_a_model_cannot_derive_are_asked_for_once(server: Scripted)
 
 @pytest.mark.parametrize("per", ["turn", "debate"])
 def test_the_model_quotes_evidence_before_its_verdicts_in_the_profiles_for_it(
-    server: Scripted, tmp_path: Path, per: str
+    server: Scripted, per: str
 ) -> None:
     quoted = {f"{maxim}_evidence": f"EVIDENCE-{maxim}" for maxim in Maxim}
     answer = {**quoted, **ALL_NO}
     answering(server, {"Answer": answer, "Answers": {"answers": [answer] * 3}})
-    for turn in judge_file(server, tmp_path, per=per, profile="evidence"):
+    for turn in judge_file(server, per=per, profile="evidence"):
         assert all(f"EVIDENCE-{maxim}" in str(turn[maxim].rationale) for maxim in Maxim)
     nothing = {**dict.fromkeys(quoted, "None."), **ALL_NO}
     answering(server, {"Answer": nothing, "Answers": {"answers": [nothing] * 3}})
-    for turn in judge_file(server, tmp_path, per=per, profile="evidence"):
+    for turn in judge_file(server, per=per, profile="evidence"):
         assert all(str(turn[maxim].rationale) == "no" for maxim in Maxim)
     server.asked.clear()
-    judge_file(server, tmp_path, per=per, profile="evidence-quality")
+    judge_file(server, per=per, profile="evidence-quality")
     keys = ["quantity", "quality_evidence", "quality", "relation", "manner"]
     schema = server.asked[0]["response_format"]["json_schema"]["schema"]
     of_turn = schema if per == "turn" else next(iter(schema["$defs"].values()))
@@ -311,8 +307,8 @@ def test_our_twenty_examples_are_half_yes_and_half_no_on_each_maxim() -> None:
             assert sum(example.labels.get(maxim) == label for example in examples()) == 10
 
 
-def test_a_users_examples_are_shown_instead(server: Scripted, tmp_path: Path) -> None:
-    path = tmp_path / "examples.jsonl"
+def test_a_users_examples_are_shown_instead(server: Scripted) -> None:
+    path = Path("examples.jsonl")
     lines = [
         {
             "user": f"U-{label}",
