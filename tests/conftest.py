@@ -60,7 +60,16 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 unavailable(f"{', '.join(missing)}: pip install -e '.[test-{tier}]'")
 
 
-IN_OWN_FOLDER = ("cli", "contests", "files", "judges", "plugins", "report")
+IN_OWN_FOLDER = (
+    "cli",
+    "contests",
+    "debaters",
+    "files",
+    "judges",
+    "models",
+    "plugins",
+    "report",
+)
 """Folders whose tests run in their `tmp_path`."""
 SHARED = (
     "tests/retrieval/elastic/",

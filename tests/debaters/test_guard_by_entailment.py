@@ -90,14 +90,14 @@ def test_how_sure_it_must_be_is_an_option(
 
 @pytest.mark.services
 def test_an_nli_model_may_have_two_labels_and_one_of_them_must_be_entailment(
-    server: Scripted, tmp_path: Path
+    server: Scripted,
 ) -> None:
     labels = ("not_entailment", "entailment")
-    model = always(tmp_path / "entailment", "entailment", 3.0, labels)
+    model = always(Path("entailment"), "entailment", 3.0, labels)
     writing(server, f"{QUOTED} {BESIDE}")
     assert BESIDE in answer(server, "composed", guard=f"nli:{model}").content
     labels = ("not_contradiction", "contradiction")
-    no_entailment = always(tmp_path / "contradiction", "not_contradiction", 3.0, labels)
+    no_entailment = always(Path("contradiction"), "not_contradiction", 3.0, labels)
     message = "not_contradiction, contradiction"
     with expect_error(message):
         answer(server, "composed", guard=f"nli:{no_entailment}")

@@ -55,9 +55,9 @@ def test_a_topic_is_found_also_where_no_word_leads_to_it(first_topics: Path, pla
 
 
 def test_an_encoder_that_is_not_to_be_had_is_done_without(
-    place: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+    place: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
-    broken = tmp_path / "ix"
+    broken = Path("ix")
     shutil.copytree(place, broken)
     (about,) = broken.rglob("about.json")
     description = read_json(about) | {"encoder": "nowhere-to-be-found"}

@@ -156,12 +156,12 @@ def test_in_five_turns_nothing_is_said_twice_and_then_that_nothing_is_left(messa
     assert NOTHING_FOUND not in texts[:6]
 
 
-def test_the_sentence_is_valid_everywhere(tmp_path: Path, demo_index_path: Path) -> None:
+def test_the_sentence_is_valid_everywhere(demo_index_path: Path) -> None:
     assert count_words(NOTHING_FOUND) <= 25
     assert guard(NOTHING, BothSides(), 60) == (NOTHING, ())
-    claims = tmp_path / "claims.tsv"
+    claims = Path("claims.tsv")
     claims.write_text(f"TOPIC_DESCRIPTION\tUSER\n{PINEAPPLE}\trules\n")
-    run, index = tmp_path / "run.jsonl", ("-i", demo_index_path)
+    run, index = Path("run.jsonl"), ("-i", demo_index_path)
     touche_rad("simulate", claims, "-d", "grounded", "-o", run, *index)
     assert NOTHING_FOUND in run.read_text("utf-8")
     lines = touche_rad("check", run, *index, code=None).out.splitlines()

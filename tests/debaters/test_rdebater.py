@@ -324,42 +324,40 @@ def annotated(place: Path, marks: dict[str, dict[Scheme, Level]]) -> PisaArgumen
     return index
 
 
-def test_what_the_memory_knows_is_not_asked_for(server: Scripted, tmp_path: Path) -> None:
+def test_what_the_memory_knows_is_not_asked_for(server: Scripted) -> None:
     marks = {argument.id: {Scheme.VALUE: Level.EXCELLENT} for argument in ARGUMENTS}
-    trace = lean(server, index=annotated(tmp_path / "ix", marks))
+    trace = lean(server, index=annotated(Path("ix"), marks))
     assert called(server) == ["Reading", "Draft", "Check"]
     assert trace["scheme_priors"] == [Scheme.VALUE.value]
     assert f"[{Scheme.VALUE.value}: excellent]" in prompts(server, "Draft")[0]
 
 
-def test_the_memory_of_an_index_is_part_of_the_identity_of_a_run(
-    server: Scripted, tmp_path: Path
-) -> None:
+def test_the_memory_of_an_index_is_part_of_the_identity_of_a_run(server: Scripted) -> None:
     """The same arguments, remembered in another way: what was begun with one is not mixed."""
     all_marks = {argument.id: {Scheme.VALUE: Level.EXCELLENT} for argument in ARGUMENTS}
     memories = {"mine": all_marks, "same": all_marks, "other": {"7.3": all_marks["7.3"]}}
-    source, out = tmp_path / "debates.jsonl", tmp_path / "run.jsonl"
+    source, out = Path("debates.jsonl"), Path("run.jsonl")
     chat = {"messages": [{"role": "user", "content": "Pennies should be abolished."}]}
     write_records(source, chat)
 
     def identity(memory: str) -> Any:
-        words = ("-d", "rdebater", "-i", tmp_path / memory, "-m", f"{server.url}#tiny", "-o", out)
+        words = ("-d", "rdebater", "-i", Path(memory), "-m", f"{server.url}#tiny", "-o", out)
         touche_rad("respond", source, *words, "--replace")
         return read_status(out)["identity"]
 
     for name, marks in memories.items():
-        annotated(tmp_path / name, marks)
+        annotated(Path(name), marks)
     mine = identity("mine")
     assert identity("same") == mine
     other = identity("other")
     assert other.pop("annotations.schemes") != mine.pop("annotations.schemes")
     assert other == mine
-    shutil.rmtree(tmp_path / "other" / "annotations")
+    shutil.rmtree(Path("other/annotations"))
     assert identity("other") == mine
 
 
-def test_what_is_known_to_use_no_scheme_is_passed_over(server: Scripted, tmp_path: Path) -> None:
-    index = annotated(tmp_path / "ix", {"7.3": {Scheme.VALUE: Level.GOOD}})
+def test_what_is_known_to_use_no_scheme_is_passed_over(server: Scripted) -> None:
+    index = annotated(Path("ix"), {"7.3": {Scheme.VALUE: Level.GOOD}})
     assert [record["id"] for record in lean(server, index=index)["evidence"]] == ["7.3"]
     everything = lean(server, index=index, scheme_rule="no")["evidence"]
     assert len(everything) > 1
@@ -527,17 +525,17 @@ def test_an_ablation_of_the_paper_is_a_profile(
 
 @pytest.mark.parametrize("profile", ["lean", "paper", "paper-naive-rag"])
 def test_the_pro_side_defends_the_motion_itself_and_answers_only_what_was_said(
-    server: Scripted, profile: str, tmp_path: Path
+    server: Scripted, profile: str
 ) -> None:
     motion = "AI art, which copies artists, is theft."
     speeches = iter([{"utterance": f"Speech{n} is about art and artists."} for n in range(1, 5)])
     writer = "Plain" if profile == "paper-naive-rag" else "Draft"
     answering(server, PAPER | LEAN | {writer: lambda _: next(speeches)})
-    (tmp_path / "claims.tsv").write_text(f"TOPIC_DESCRIPTION\tUSER\n{motion}\tbase-user\n")
+    Path("claims.tsv").write_text(f"TOPIC_DESCRIPTION\tUSER\n{motion}\tbase-user\n")
     touche_rad(
-        *("simulate", tmp_path / "claims.tsv", "--both-sides", "-d", "rdebater", "-i", "demo"),
+        *("simulate", Path("claims.tsv"), "--both-sides", "-d", "rdebater", "-i", "demo"),
         *("-O", f"profile={profile}", "--rounds", "2", "-m", f"{server.url}#tiny", "-q"),
-        *("-o", tmp_path / "contests.jsonl", "--workers", "1"),
+        *("-o", Path("contests.jsonl"), "--workers", "1"),
     )
     assert not any("This is wrong" in prompt_of(body) for body in server.asked)
     drafts = prompts(server, writer)
@@ -561,10 +559,8 @@ def test_the_pro_side_defends_the_motion_itself_and_answers_only_what_was_said(
 # Keywords and candidates
 
 
-def test_a_literal_keyword_stands_in_the_text_and_a_stem_need_not(
-    server: Scripted, tmp_path: Path
-) -> None:
-    index = opened(ARGUMENTS, tmp_path / "ix")
+def test_a_literal_keyword_stands_in_the_text_and_a_stem_need_not(server: Scripted) -> None:
+    index = opened(ARGUMENTS, Path("ix"))
     for keyword, literal, by_stem in (("charities", ["7.3"], ["7.3"]), ("charity", [], ["7.3"])):
         answering(server, PAPER | {"Keywords": {"keywords": [keyword]}})
         for match, wanted in (("literal", literal), ("index", by_stem)):

@@ -66,8 +66,8 @@ def test_demo_claims_are_attacked_on_their_topic(demo_index_path: Path) -> None:
 
 
 @pytest.mark.long
-def test_every_real_turn_is_answered_with_a_quotation(real_data: Path, tmp_path: Path) -> None:
-    place = str(tmp_path / "index")
+def test_every_real_turn_is_answered_with_a_quotation(real_data: Path) -> None:
+    place = "index"
     build_index(files.read_arguments(real_data / "claimrev-4441.jsonl.gz"), place)
     debates = files.read_debates(real_data / "cmv-debates-100.jsonl.gz")
     answered, nothing = assert_valid_quotation(open_index(place), debates)

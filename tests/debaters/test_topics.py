@@ -69,11 +69,11 @@ def test_messages_between_the_first_and_the_last_one_find_candidates() -> None:
 @pytest.mark.parametrize("with_engine", [nullcontext, without_pisa])
 @pytest.mark.parametrize("topics", [{}, {"topic": ""}, {"topic": PENNY}])
 def test_every_message_gets_an_argument_or_nothing_found(
-    server: Scripted, tmp_path: Path, with_engine: Any, topics: dict[str, str]
+    server: Scripted, with_engine: Any, topics: dict[str, str]
 ) -> None:
     arguments = [argument.model_copy(update=topics) for argument in ARGUMENTS]
     with with_engine():
-        services = Services(index=opened(arguments, tmp_path / "index"))
+        services = Services(index=opened(arguments, Path("index")))
     grounded = find("debater", "grounded").make(services)
     explained = grounded.explain(debate(ABOLISH, "No.", ASIDE))
     assert {candidate.id for candidate in explained} == {argument.id for argument in arguments}

@@ -20,9 +20,9 @@ def _saved(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def thinker(folder: Path, tmp_path: Path) -> Path:
+def thinker(folder: Path) -> Path:
     """The folder of a model that thinks unless it is told not to."""
-    return tiny_model(tmp_path / "Qwen3-tiny", context=32_768, thinks=True)
+    return tiny_model(Path("Qwen3-tiny"), context=32_768, thinks=True)
 
 
 @pytest.fixture

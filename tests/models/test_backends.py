@@ -41,9 +41,9 @@ def script(path: Path, *lines: Any) -> str:
     return f"scripted:{path}"
 
 
-def test_a_file_answers_by_the_prompt_and_in_turn(tmp_path: Path) -> None:
+def test_a_file_answers_by_the_prompt_and_in_turn() -> None:
     at = script(
-        tmp_path / "answers.jsonl",
+        Path("answers.jsonl"),
         {"when": "Number 1", "answer": {"words": "first"}},
         {"when": "Number 1", "answer": {"words": "second"}},
         {"answer": '{"words": "otherwise"}'},
@@ -60,8 +60,8 @@ def test_a_file_answers_by_the_prompt_and_in_turn(tmp_path: Path) -> None:
     ("text", "problem"),
     read_cases("models/a_wrong_script_is_an_error_of_one_line.json"),
 )
-def test_a_wrong_script_is_an_error_of_one_line(tmp_path: Path, text: str, problem: str) -> None:
-    path = tmp_path / "s.jsonl"
+def test_a_wrong_script_is_an_error_of_one_line(text: str, problem: str) -> None:
+    path = Path("s.jsonl")
     path.write_text(text)
     ended = _call(f"{SAY} scripted:{path}", 2)
     assert str(path) in ended.error
@@ -114,11 +114,11 @@ class Counting:
 def test_with_a_model_more_debates_are_processed_at_a_time(
     server: Scripted, tmp_path: Path, words: str, expected: list[int]
 ) -> None:
-    plugin = tmp_path / "counting.py"
+    plugin = Path("counting.py")
     plugin.write_text(COUNTING)
     server.always = content("ok")
     chat = json.dumps({"messages": [{"role": "user", "content": "Hello."}]})
-    (debates := tmp_path / "debates.jsonl").write_text(f"{chat}\n" * 8)
+    (debates := Path("debates.jsonl")).write_text(f"{chat}\n" * 8)
     respond = f"respond {debates} -i demo -d counting -m {server.url}#tiny"
     _call(f"--plugin {plugin} {respond} {words} -o {tmp_path / 'out.jsonl'}")
     assert int(plugin.with_suffix(".most").read_text()) in expected

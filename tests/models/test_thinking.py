@@ -115,15 +115,15 @@ RESPOND = [pytest.param(f"respond -d {name}", marks=pytest.mark.long) for name i
 
 
 @pytest.mark.parametrize("command", ["judge -j zsl", "judge -j zsl -O per=maxim", *RESPOND])
-def test_thoughts_change_no_output(server: Scripted, command: str, tmp_path: Path) -> None:
+def test_thoughts_change_no_output(server: Scripted, command: str) -> None:
     server.always = thinking("not at all")
-    plain = tmp_path / "plain.jsonl"
+    plain = Path("plain.jsonl")
     assert run_on_demo(server, command, plain).code == 0
     assert read_status(plain)["fallbacks"] == []
     for form in ANSWERING:
         server.asked.clear()
         server.always = thinking(form)
-        out = tmp_path / f"{form}.jsonl"
+        out = Path(f"{form}.jsonl")
         run_on_demo(server, command, out)
         assert out.read_bytes() == plain.read_bytes(), form
         status = read_status(out)
@@ -136,11 +136,9 @@ def test_thoughts_change_no_output(server: Scripted, command: str, tmp_path: Pat
 
 
 @pytest.mark.parametrize("form", ["endless", "endless inline", "endless Harmony"])
-def test_thoughts_that_use_up_the_tokens_are_named(
-    server: Scripted, form: str, tmp_path: Path
-) -> None:
+def test_thoughts_that_use_up_the_tokens_are_named(server: Scripted, form: str) -> None:
     server.always = thinking(form)
-    run = run_on_demo(server, "judge -j zsl", tmp_path / "out.jsonl")
+    run = run_on_demo(server, "judge -j zsl", Path("out.jsonl"))
     assert run.code == 1
     assert "still thinking" in run.err
     assert "-O model.think=off" in run.err
@@ -270,9 +268,9 @@ def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    (tmp_path / model).mkdir()
-    (tmp_path / model / "config.json").write_text(json.dumps(config))
-    smi = tmp_path / "nvidia-smi"
+    Path(model).mkdir()
+    Path(model, "config.json").write_text(json.dumps(config))
+    smi = Path("nvidia-smi")
     rows = " ".join(map(repr, cards))
     smi.write_text(f"#!/bin/sh\nprintf '%s\\n' {rows}\n" if cards else "#!/bin/false\n")
     smi.chmod(0o755)

@@ -142,18 +142,18 @@ def test_the_server_of_a_doctor_that_is_killed_ends(folder: Path) -> None:
     assert gone(started), "the server outlived its owner"
 
 
-def test_thoughts_of_a_real_server_reach_no_output(thinker: Path, tmp_path: Path) -> None:
+def test_thoughts_of_a_real_server_reach_no_output(thinker: Path) -> None:
     reports: list[str] = []
     server = Vllm(str(thinker), SMALL, report=reports.append)
     thinks = ("-O", "model.think=on")
-    source = tmp_path / "one.jsonl"
+    source = Path("one.jsonl")
     copy_lines(demo_file("debates.jsonl"), source)
     try:
         session.run(server.ready)
         port = reports[1].partition("--port ")[2].split()[0]
         at = ("-m", f"http://127.0.0.1:{port}/v1#{thinker}")
         for command in ("judge -j zsl", "judge -j zsl -O per=maxim", "respond -d grounded"):
-            outs = [tmp_path / f"{command} {len(options)}.jsonl" for options in ((), thinks)]
+            outs = [Path(f"{command} {len(options)}.jsonl") for options in ((), thinks)]
             for out, options in zip(outs, ((), thinks), strict=True):
                 words = [*command.split(), str(source), "-i", "demo", *at, "-o", str(out)]
                 ended = touche_rad(*words, *options)
