@@ -401,13 +401,13 @@ def test_the_report_escapes_names_and_names_who_is_stronger(
     result = read_ratings(finished[0])
     change: Any = {"rating": 1000.0, "low": 900.0, "high": 1100.0, "differs": True}
     standings = [
-        standing.model_copy(update={"name": standing.name + EVIL, **change})
+        standing.model_copy(update={"name": f"{standing.name}{EVIL}\x1b]0;x\x07", **change})
         for standing in result.standings
     ]
     ratings, page = Path("renamed.json"), Path("report.html")
     renamed = result.model_copy(update={"standings": tuple(standings), "claims": 10})
     ratings.write_text(renamed.model_dump_json(indent=2))
-    touche_rad("report", ratings, "-o", page)
+    assert "\x1b" not in touche_rad("report", ratings, "-o", page).out
     assert EVIL not in page.read_text("utf-8")
     (board,) = Page(page).data["report"]["boards"]
     assert EVIL in board["rows"][0]["run"]

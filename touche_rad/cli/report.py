@@ -8,6 +8,7 @@ from typing import Final
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, open_page, print_text, say
 from touche_rad.cli.program import command
+from touche_rad.text import printable
 
 LARGE_REPORT: Final = 8_000_000
 """Bytes of input from which a report is a folder, if no output is given."""
@@ -82,7 +83,7 @@ def report_command(options: ReportOptions) -> int:
         say(error, Label.ERROR)
     if not options.quiet:
         for sentence in summary.sentences:
-            print_text(sentence)
+            print_text(printable(sentence))
     say(summary.page, Label.WRITTEN)
     next_step(open_page(summary.page))
     return 1 if summary.refused else 0

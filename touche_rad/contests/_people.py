@@ -47,7 +47,8 @@ def people_scores(contest: Contest) -> dict[str, dict[str, float]]:
         for dimension, score in scores.items():
             marks = score if isinstance(score, list | tuple) else [score]
             are_numbers = [
-                isinstance(mark, int | float) and not isinstance(mark, bool) for mark in marks
+                isinstance(mark, int | float) and not isinstance(mark, bool) and abs(mark) < 2**31
+                for mark in marks
             ]
             if not marks or not all(are_numbers):
                 raise ValueError(

@@ -130,7 +130,12 @@ def read_file(path: Path) -> bytes:
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is a folder, a pipe or a device", str(path))
+    if path.stat().st_size > LARGEST_FILE:
+        raise OSError(errno.EFBIG, "it has more than 1 GiB", str(path))
     return path.read_bytes()
+
+
+LARGEST_FILE: Final = 2**30
 
 
 def read_toml(path: Place) -> JsonObject:

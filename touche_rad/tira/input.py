@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Collection
 from pathlib import Path
+from typing import Final
 
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import Kind, detect_kind
-from touche_rad.files.records import read_file
+from touche_rad.files.records import read_json
+
+_MOST_TURNS: Final = 1000
 
 
 def configured_turns(folder: Path | None = None) -> int | None:
@@ -17,10 +19,10 @@ def configured_turns(folder: Path | None = None) -> int | None:
     folder = folder or Path(os.environ.get("inputDataset") or os.devnull)
     for path in sorted(folder.glob("*.json")):
         try:
-            turns = json.loads(read_file(path))["simulation"]["maxTurns"]
+            turns = read_json(path)["simulation"]["maxTurns"]
         except (OSError, ValueError, LookupError, TypeError):
             continue
-        if isinstance(turns, int) and turns > 0:
+        if type(turns) is int and 0 < turns <= _MOST_TURNS:
             return turns
     return None
 
