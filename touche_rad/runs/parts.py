@@ -7,6 +7,7 @@ the part that processes one.
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -143,10 +144,16 @@ def merge_parts(
     tally = Tally()
     with files.atomic_write(out) as stream:
         for part in parts:
-            for done in map(parse_unit, read_at(part.run.with_name(UNITS), part.places)):
+            content = hashlib.sha256()
+            units = part.run.with_name(UNITS)
+            for done in map(parse_unit, read_at(units, part.places)):
                 tally.add(done)
-                stream.writelines(f"{line}\n" for line in done.lines)
+                lines = "".join(f"{line}\n" for line in done.lines)
+                stream.write(lines)
+                content.update(lines.encode())
                 progress(tally.units, total)
+            if content.hexdigest() != part.status.sha256:
+                raise WorkError(f"{units} is not of {part.run.name}: make shard {part.shard} again")
     errors = (part.run.with_name(f"{part.run.name}{ERRORS}") for part in parts)
     usage = Usage()
     for status in statuses:
