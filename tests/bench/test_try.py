@@ -68,7 +68,10 @@ def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> 
 
 
 def test_a_judge_is_compared_on_labelled_debates(place: Path) -> None:
-    check_screen("try.judge", touche_rad("try", "short.py", "-O", "most=50", cwd=place), place)
+    # A line with a path has one length in every folder that is not too deep.
+    wide = {"COLUMNS": "120"}
+    ended = touche_rad("try", "short.py", "-O", "most=50", cwd=place, env=wide)
+    check_screen("try.judge", ended, place)
     data = ("--on", "debates.jsonl", "--labels", "labels.jsonl", "-o", "few")
     touche_rad("try", "length", *data, cwd=place, out="too few")
 
