@@ -150,7 +150,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path) -> None:
     copy_lines(demo_file("debates.jsonl"), source)
     try:
         session.run(server.ready)
-        port = reports[1].partition("--port ")[2].split()[0]
+        port = reports[1].partition("--port=")[2].split()[0]
         at = ("-m", f"http://127.0.0.1:{port}/v1#{thinker}")
         for command in ("judge -j zsl", "judge -j zsl -O per=maxim", "respond -d grounded"):
             outs = [Path(f"{command} {len(options)}.jsonl") for options in ((), thinks)]
