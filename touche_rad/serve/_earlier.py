@@ -9,7 +9,7 @@ from typing import Final
 
 from touche_rad.debate import Debate, Response
 
-_MOST: Final = 100_000
+_MOST: Final = 10_000
 """Answers that are remembered; of more, the oldest are forgotten."""
 
 
