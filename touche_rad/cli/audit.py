@@ -14,19 +14,18 @@ from touche_rad.cli.program import command
 from touche_rad.text import json_text
 
 
-@opt.offering("criteria", "index", "seed", "skip_bad", "quiet")
+@opt.offering("criteria", "index", "seed", "skip_bad", "quiet", "as_json")
 class AuditOptions(opt.ModelOptions):
     """The options of `audit`."""
 
     runs: tuple[Path, ...] = opt.arguments("RUN...")
     output: Path | None = opt.output("Folder for audit.json.", "DIR", checked=True)
-    replace: bool = opt.REPLACE
+    replace: bool
     judges: tuple[opt.PluginSpec, ...] = opt.repeatable(
         opt.PluginSpec, "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     turns: int | None = opt.option(int, "Audit a random sample of N turns. [default: all]")
-    as_json: bool = opt.JSON
 
 
 @command(

@@ -58,8 +58,8 @@ def bench_command() -> None:
     """Make, run and verify a bench: debaters x users x judges x seeds from one file."""
 
 
-@opt.options
-class BenchNewOptions:
+@opt.offering("replace", "quiet")
+class BenchNewOptions(opt.Common):
     """The options of `bench new`."""
 
     folder: Path = opt.argument(Path, "DIR")
@@ -68,7 +68,7 @@ class BenchNewOptions:
     labels: Path | None = opt.option(
         Path, "Labels of these debates. [default: the demo's debates and labels]"
     )
-    index: str | None = opt.INDEX
+    index: str | None
     debaters: tuple[opt.PluginSpec, ...] = opt.repeatable(
         opt.PluginSpec,
         f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
@@ -86,8 +86,6 @@ class BenchNewOptions:
         metavar="NAME|URL",
     )
     turns: int = opt.TURNS
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
 
 
 @command(
@@ -207,12 +205,11 @@ def _take_plugins(path: Path, *, trusted: bool) -> None:
             import_plugins([str(copy)])
 
 
-@opt.options
-class VerifyOptions:
+@opt.offering("quiet")
+class VerifyOptions(opt.Common):
     """The options of `bench verify`."""
 
     folder: Path = opt.argument(Path, "DIR")
-    quiet: bool = opt.QUIET
 
 
 @command("verify", "bench verify rad-demo", group=bench_command)

@@ -7,7 +7,9 @@ from pathlib import Path
 from touche_rad.cli import options as opt
 
 
-@opt.offering("model", "cache", "wait", "trace", "workers", "strict", "quiet")
+@opt.offering(
+    "model", "cache", "wait", "trace", "workers", "strict", "quiet", "replace", "restart", "as_json"
+)
 class BenchRunOptions(opt.Common):
     """The options of `bench run`."""
 
@@ -24,7 +26,6 @@ class BenchRunOptions(opt.Common):
         str, "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
     )
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    replace: bool = opt.REPLACE
-    restart: bool = opt.RESTART
-    trust: bool = opt.TRUST
-    as_json: bool = opt.JSON
+    trust: bool = opt.flag(
+        "Send keys to the addresses that the plan names, and read the files that its options name."
+    )

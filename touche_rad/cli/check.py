@@ -23,8 +23,8 @@ EXAMPLES: Final = 3
 """Examples of each kind of finding."""
 
 
-@opt.options
-class CheckOptions:
+@opt.offering("as_json", "quiet")
+class CheckOptions(opt.Common):
     """The options of `check`."""
 
     runs: tuple[Path, ...] = opt.arguments("RUN...")
@@ -32,15 +32,13 @@ class CheckOptions:
     index: str | None = opt.option(
         str, "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
     )
-    criteria: str | None = opt.CRITERIA
+    criteria: str | None
     fix: bool = opt.flag("Write a repaired copy of one run file to -o.")
     output: Path | None = opt.output("With --fix: the repaired run.", checked=True)
-    replace: bool = opt.REPLACE
+    replace: bool
     max_words: int = opt.option(
         int, "Maximum words of a response; 0 = no limit.", least=0, env=True, default=60
     )
-    as_json: bool = opt.JSON
-    quiet: bool = opt.QUIET
 
 
 @command(

@@ -13,15 +13,12 @@ from touche_rad.contests.foreign import contests
 from touche_rad.errors import UserError
 
 
-@opt.options
-class ContestsOptions:
+@opt.offering("replace", "skip_bad", "quiet")
+class ContestsOptions(opt.Common):
     """The options of `contests`."""
 
     source: Path = opt.argument(Path, "SOURCE")
     output: Path = opt.output("Contests to write.", checked=True, required=True)
-    replace: bool = opt.REPLACE
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
 
 
 @command("contests", "contests debateart.json -o contests.jsonl")

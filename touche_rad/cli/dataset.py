@@ -28,12 +28,12 @@ def dataset_command() -> None:
     """Write a dataset for TIRA, and evaluate runs on it."""
 
 
-@opt.options
-class MakingOptions:
+@opt.offering("quiet")
+class MakingOptions(opt.Common):
     """The options of both kinds of datasets."""
 
     output: Path = opt.output("Folder to write; its name is the dataset's.", "DIR", required=True)
-    replace: bool = opt.REPLACE
+    replace: bool
     task: str = opt.option(
         str, "The task's id at TIRA.", metavar="ID", default="retrieval-augmented-debating-2025"
     )
@@ -47,7 +47,6 @@ class MakingOptions:
     evaluator: str = opt.option(
         str, "Image of the evaluator.", metavar="IMAGE", default="touche-rad:evaluator"
     )
-    quiet: bool = opt.QUIET
 
 
 @opt.options
@@ -130,7 +129,7 @@ class EvaluateOptions(opt.ModelOptions):
     output: Path = opt.output(
         "Folder for evaluation.prototext.", "DIR", checked=True, required=True
     )
-    replace: bool = opt.REPLACE
+    replace: bool
     judge: opt.PluginSpec | None = opt.option(
         opt.PluginSpec, "Judge of debaters' runs. [default: grounded]", "-j --judge"
     )

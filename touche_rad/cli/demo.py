@@ -47,14 +47,11 @@ _OUTPUTS: Final = tuple(re.findall(r"-o {out}/(\S+)", " ".join(STEPS.values())))
 """What the steps write; each of them may write its own output again."""
 
 
-@opt.options
-class DemoOptions:
+@opt.offering("replace", "seed", "quiet")
+class DemoOptions(opt.Common):
     """The options of `demo`."""
 
     output: Path = opt.output("Folder for all files.", "DIR", default=Path("demo"))
-    replace: bool = opt.REPLACE
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
 
 
 @command("demo", "demo", "demo -o my-demo")

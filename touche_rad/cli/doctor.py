@@ -24,12 +24,11 @@ from touche_rad.session import Session
 from touche_rad.text import printable
 
 
-@opt.offering("index", "trace")
+@opt.offering("index", "trace", "as_json")
 class DoctorOptions(opt.ModelOptions):
     """The options of `doctor`."""
 
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
-    as_json: bool = opt.JSON
 
 
 @command("doctor", "doctor", "doctor -i index -m http://localhost:8000/v1#llama")

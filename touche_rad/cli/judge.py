@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from touche_rad.runs.jobs import JobSpec
 
 
-@opt.offering("criteria", "index", "trace")
+@opt.offering("criteria", "index", "trace", "as_json")
 class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `judge`."""
 
@@ -34,7 +34,6 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
     judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     swap: bool = opt.flag("With a panel: judge each debate a second time with its sides swapped.")
-    as_json: bool = opt.JSON
 
 
 @command(

@@ -23,15 +23,15 @@ if TYPE_CHECKING:
     from touche_rad.labelling.session import LabelSession
 
 
-@opt.options
-class LabelOptions:
+@opt.offering("seed", "replace", "quiet")
+class LabelOptions(opt.Common):
     """The options of `label`."""
 
     paths: tuple[Path, ...] = opt.arguments("RUN... [EVALUATIONS]...")
     output: Path = opt.output(
         "Labels file; a log with each answer is kept in FILE.log.", required=True
     )
-    criteria: str | None = opt.CRITERIA
+    criteria: str | None
     annotator: str | None = opt.option(str, "Your name. [default: your user name]", metavar="NAME")
     others: tuple[Path, ...] = opt.repeatable(
         Path, "Labels of another annotator on the same run; repeatable.", "--with"
@@ -41,9 +41,6 @@ class LabelOptions:
     port: int = opt.option(
         int, "Port on this machine; 0 = any free port.", least=0, most=65535, default=0
     )
-    seed: int = opt.SEED
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
 
 
 @command(

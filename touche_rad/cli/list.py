@@ -22,12 +22,11 @@ HEADINGS: Final = {"index": "Index backends"}
 _print: Final = partial(print_text, limit=100)
 
 
-@opt.options
-class ListOptions:
+@opt.offering("as_json")
+class ListOptions(opt.Common):
     """The options of `list`."""
 
     name: str | None = opt.argument(str, "[KIND|NAME]", required=False)
-    as_json: bool = opt.JSON
 
 
 @command("list", "list", "list judges", "list grounded", "list papers", "list criteria")

@@ -11,14 +11,12 @@ from touche_rad.cli.run_files import end_of_run
 from touche_rad.runs.parts import find_parts, merge_parts
 
 
-@opt.options
-class MergeOptions:
+@opt.offering("replace", "quiet")
+class MergeOptions(opt.Common):
     """The options of `merge`."""
 
     parts: tuple[Path, ...] = opt.arguments("PART...")
     output: Path = opt.output("Run to write.", required=True)
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
 
 
 @command(

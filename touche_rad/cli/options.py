@@ -1,10 +1,10 @@
 """Typed options: each command has one class with its options, and the shared ones are here.
 
     @options
-    class ReportOptions:
+    class ReportOptions(Common):
         runs: tuple[Path, ...] = arguments("RUN...")
         title: str | None = option(str, "Title of the page.")
-        seed: int = SEED
+        seed: int
 
 `option`, `flag`, `argument` and others declare an option, with the type of its values; all that is
 to be said about it is said there: text, default, limits, variable, section in `--help`, and the
@@ -87,24 +87,26 @@ class _Declared:
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def options(declaring: type[Class]) -> type[Class]:
-    """Make a dataclass of a class of options, which keeps what it declares."""
-    declarations = {
-        name: value for name, value in vars(declaring).items() if isinstance(value, _Declared)
-    }
-    for name, declared in declarations.items():
-        setattr(declaring, name, declared.default)
-    setattr(declaring, _DECLARATIONS, declarations)
-    return dataclass(frozen=True, kw_only=True)(declaring)
+    """Make a dataclass of a class of options, which keeps what it declares.
+
+    A name without a value is an option of `Common`, at this place in the help.
+    """
+    return offering()(declaring)
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
 def offering(*names: str) -> Callable[[type[Class]], type[Class]]:
-    """Make a class of options that offers also these of `Common`."""
+    """Make a class of options that offers also these of `Common`, after its own."""
 
     def decorate(declaring: type[Class]) -> type[Class]:
-        for name in names:
-            setattr(declaring, name, vars(Common)[_DECLARATIONS][name])
-        return options(declaring)
+        declarations = {}
+        for name in (*declaring.__annotations__, *names):
+            declared = vars(declaring).get(name) or vars(Common)[_DECLARATIONS][name]
+            if isinstance(declared, _Declared):
+                declarations[name] = declared
+                setattr(declaring, name, declared.default)
+        setattr(declaring, _DECLARATIONS, declarations)
+        return dataclass(frozen=True, kw_only=True)(declaring)
 
     return decorate
 
@@ -374,8 +376,6 @@ def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
     return cast("PluginOptions", _Declared(default, "-O --option options", {}, settings))
 
 
-# The options of several commands; those of a section are in the order of its help.
-
 DEBATER: Final = option(
     PluginSpec,
     "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
@@ -397,12 +397,6 @@ DEBATES: Final = option(
     "With labels: the debates that were judged, to match runs by id and text. Without: the input, "
     "whose claims each run must have.",
 )
-CRITERIA: Final = option(
-    str,
-    "Criteria: the name of shipped ones (touche-rad list criteria), or your FILE.toml. "
-    "[default: grice]",
-    metavar="CRITERIA",
-)
 RETRIEVER: Final = option(
     PluginSpec,
     "Retriever: NAME or NAME(KEY=VALUE,...).",
@@ -411,22 +405,173 @@ RETRIEVER: Final = option(
     default=PluginSpec("opposing"),
     setting="retriever",
 )
-INDEX: Final = option(
-    str,
-    "Argument index: a folder, elasticsearch:URL/NAME, irds:NAME, or demo (the demo collection).",
-    "-i --index",
-    metavar="DIR",
-    env=True,
-    setting="index",
-)
-MAX_WORDS: Final = option(
-    int,
-    "Maximum words per response, cut after a sentence; 0 = no limit.",
-    least=0,
-    env=True,
-    default=60,
-    setting="max_words",
-)
+
+
+@options
+class Common:
+    """The options of several commands; those of a section are in the order of its help.
+
+    A command offers those that its class names to `offering`; of the others it has the default.
+    """
+
+    plugin_options: PluginOptions = field(default_factory=_no_options)
+    criteria: str | None = option(
+        str,
+        "Criteria: the name of shipped ones (touche-rad list criteria), or your FILE.toml. "
+        "[default: grice]",
+        metavar="CRITERIA",
+    )
+    index: str | None = option(
+        str,
+        "Argument index: a folder, elasticsearch:URL/NAME, irds:NAME, or demo (the demo "
+        "collection).",
+        "-i --index",
+        metavar="DIR",
+        env=True,
+        setting="index",
+    )
+    max_words: int = option(
+        int,
+        "Maximum words per response, cut after a sentence; 0 = no limit.",
+        least=0,
+        env=True,
+        default=60,
+        setting="max_words",
+    )
+    model: str | None = option(
+        str,
+        "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
+        "vllm:MODEL to start one, or scripted:FILE. "
+        "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
+        "-m --model",
+        metavar="MODEL",
+        env=True,
+        section=Section.MODEL,
+        setting="model",
+    )
+    judge_model: str | None = option(
+        str,
+        "Language model of the judge. [default: --model]",
+        metavar="MODEL",
+        section=Section.MODEL,
+    )
+    cache: Path | None = option(
+        Path,
+        "Cache the model's answers here and reuse them.",
+        metavar="DIR",
+        env=("TOUCHE_RAD_CACHE", "CACHE_DIR"),
+        only_folders=True,
+        section=Section.MODEL,
+        is_rare=True,
+        setting="cache",
+    )
+    max_calls: int | None = option(
+        int,
+        "Maximum model calls per run; after that, plugins work without the model.",
+        least=0,
+        env=True,
+        section=Section.MODEL,
+        is_rare=True,
+        setting="max_calls",
+    )
+    max_tokens: int | None = option(
+        int,
+        "Maximum tokens per run, prompts and answers together.",
+        env=True,
+        section=Section.MODEL,
+        is_rare=True,
+        setting="max_tokens",
+    )
+    run_deadline: float | None = option(
+        float,
+        "Seconds after which a run makes no more model calls.",
+        metavar="SECONDS",
+        env=True,
+        section=Section.MODEL,
+        is_rare=True,
+        setting="run_deadline",
+    )
+    trace: bool = flag(
+        "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
+        "--trace/--no-trace",
+        env=True,
+        default=True,
+        show_default=True,
+        section=Section.MODEL,
+        is_rare=True,
+        setting="trace",
+    )
+    wait: float | None = option(
+        float,
+        "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
+        "[default: stop at once]",
+        metavar="SECONDS",
+        env=True,
+        flag_value=600,
+        section=Section.MODEL,
+        is_rare=True,
+    )
+
+    deadline: float | None = option(
+        float,
+        "Time limit per answer or verdict in seconds; on timeout a fallback gives it. "
+        "[default: none]",
+        metavar="SECONDS",
+        env=True,
+        section=Section.RUN,
+        setting="deadline",
+    )
+    workers: int | None = option(
+        int,
+        "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
+        "model, unless --deadline is given]",
+        most=10_000,
+        env=True,
+        section=Section.RUN,
+        setting="workers",
+    )
+    seed: int = option(
+        int, "Random seed.", least=0, env=True, default=0, section=Section.RUN, setting="seed"
+    )
+    skip_bad: bool = flag(
+        "Skip invalid input lines and report how many.",
+        section=Section.RUN,
+        is_rare=True,
+        setting="skip_bad",
+    )
+    restart: bool = flag(
+        "Start from the beginning instead of resuming.", section=Section.RUN, is_rare=True
+    )
+    replace: bool = flag("Replace an output that exists.", is_eager=True, section=Section.RUN)
+    strict: bool = flag(
+        "Stop with exit code 1 at the first result that is not from the selected plugin.",
+        section=Section.RUN,
+    )
+    dry_run: bool = flag(
+        "Print calls and tokens, estimated from four debates; run nothing.", section=Section.RUN
+    )
+    fallback_index: str | None = option(
+        str,
+        "Fallback index, used while the server of the first one is down.",
+        metavar="DIR",
+        env=True,
+        section=Section.RUN,
+        is_rare=True,
+    )
+
+    shard: Shard | None = option(
+        Shard,
+        "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
+        metavar="I/N",
+        env=True,
+        section=Section.RUN,
+        is_rare=True,
+    )
+
+    as_json: bool = flag("Print JSON.", "--json", section=Section.GLOBAL)
+    quiet: bool = flag("Print errors only.", "-q --quiet", section=Section.GLOBAL, setting="quiet")
+
+
 TURNS: Final = option(int, "User turns per debate.", default=5, setting="turns")
 HOST: Final = option(
     str,
@@ -439,170 +584,6 @@ HOST: Final = option(
 PORT: Final = option(
     int, "Port; 0 = any free port.", least=0, most=65535, env=True, default=8080, setting="port"
 )
-TRUST: Final = flag(
-    "Send keys to the addresses that the plan names, and read the files that its options name."
-)
-
-MODEL: Final = option(
-    str,
-    "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
-    "vllm:MODEL to start one, or scripted:FILE. "
-    "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
-    "-m --model",
-    metavar="MODEL",
-    env=True,
-    section=Section.MODEL,
-    setting="model",
-)
-JUDGE_MODEL: Final = option(
-    str,
-    "Language model of the judge. [default: --model]",
-    metavar="MODEL",
-    section=Section.MODEL,
-)
-CACHE: Final = option(
-    Path,
-    "Cache the model's answers here and reuse them.",
-    metavar="DIR",
-    env=("TOUCHE_RAD_CACHE", "CACHE_DIR"),
-    only_folders=True,
-    section=Section.MODEL,
-    is_rare=True,
-    setting="cache",
-)
-MAX_CALLS: Final = option(
-    int,
-    "Maximum model calls per run; after that, plugins work without the model.",
-    least=0,
-    env=True,
-    section=Section.MODEL,
-    is_rare=True,
-    setting="max_calls",
-)
-MAX_TOKENS: Final = option(
-    int,
-    "Maximum tokens per run, prompts and answers together.",
-    env=True,
-    section=Section.MODEL,
-    is_rare=True,
-    setting="max_tokens",
-)
-RUN_DEADLINE: Final = option(
-    float,
-    "Seconds after which a run makes no more model calls.",
-    metavar="SECONDS",
-    env=True,
-    section=Section.MODEL,
-    is_rare=True,
-    setting="run_deadline",
-)
-TRACE: Final = flag(
-    "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
-    "--trace/--no-trace",
-    env=True,
-    default=True,
-    show_default=True,
-    section=Section.MODEL,
-    is_rare=True,
-    setting="trace",
-)
-WAIT: Final = option(
-    float,
-    "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
-    "[default: stop at once]",
-    metavar="SECONDS",
-    env=True,
-    flag_value=600,
-    section=Section.MODEL,
-    is_rare=True,
-)
-
-DEADLINE: Final = option(
-    float,
-    "Time limit per answer or verdict in seconds; on timeout a fallback gives it. [default: none]",
-    metavar="SECONDS",
-    env=True,
-    section=Section.RUN,
-    setting="deadline",
-)
-WORKERS: Final = option(
-    int,
-    "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
-    "model, unless --deadline is given]",
-    most=10_000,
-    env=True,
-    section=Section.RUN,
-    setting="workers",
-)
-SEED: Final = option(
-    int, "Random seed.", least=0, env=True, default=0, section=Section.RUN, setting="seed"
-)
-SKIP_BAD: Final = flag(
-    "Skip invalid input lines and report how many.",
-    section=Section.RUN,
-    is_rare=True,
-    setting="skip_bad",
-)
-RESTART: Final = flag(
-    "Start from the beginning instead of resuming.", section=Section.RUN, is_rare=True
-)
-REPLACE: Final = flag("Replace an output that exists.", is_eager=True, section=Section.RUN)
-STRICT: Final = flag(
-    "Stop with exit code 1 at the first result that is not from the selected plugin.",
-    section=Section.RUN,
-)
-DRY_RUN: Final = flag(
-    "Print calls and tokens, estimated from four debates; run nothing.", section=Section.RUN
-)
-FALLBACK_INDEX: Final = option(
-    str,
-    "Fallback index, used while the server of the first one is down.",
-    metavar="DIR",
-    env=True,
-    section=Section.RUN,
-    is_rare=True,
-)
-
-
-SHARD: Final = option(
-    Shard,
-    "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
-    metavar="I/N",
-    env=True,
-    section=Section.RUN,
-    is_rare=True,
-)
-
-JSON: Final = flag("Print JSON.", "--json", section=Section.GLOBAL)
-QUIET: Final = flag("Print errors only.", "-q --quiet", section=Section.GLOBAL, setting="quiet")
-
-
-@options
-class Common:
-    """What opening plugins, model and index reads.
-
-    A command offers those that its class names to `offering`; of the others it has the default.
-    """
-
-    plugin_options: PluginOptions = field(default_factory=_no_options)
-    criteria: str | None = CRITERIA
-    index: str | None = INDEX
-    fallback_index: str | None = FALLBACK_INDEX
-    model: str | None = MODEL
-    cache: Path | None = CACHE
-    max_calls: int | None = MAX_CALLS
-    max_tokens: int | None = MAX_TOKENS
-    run_deadline: float | None = RUN_DEADLINE
-    wait: float | None = WAIT
-    trace: bool = TRACE
-    seed: int = SEED
-    max_words: int = MAX_WORDS
-    deadline: float | None = DEADLINE
-    workers: int | None = WORKERS
-    shard: Shard | None = SHARD
-    skip_bad: bool = SKIP_BAD
-    strict: bool = STRICT
-    quiet: bool = QUIET
 
 
 @offering("model", "cache", "max_calls", "max_tokens", "run_deadline", "wait")
@@ -610,11 +591,19 @@ class ModelOptions(Common):
     """The language model, and limits of its calls."""
 
 
-@offering("deadline", "workers", "seed", "skip_bad", "strict", "shard", "quiet")
+@offering(
+    "deadline",
+    "workers",
+    "seed",
+    "skip_bad",
+    "restart",
+    "replace",
+    "strict",
+    "dry_run",
+    "shard",
+    "quiet",
+)
 class FileOptions(Common):
     """The options of all runs from a file of debates to an output file."""
 
-    output: Path | None = None
-    replace: bool = REPLACE
-    restart: bool = RESTART
-    dry_run: bool = DRY_RUN
+    output: Path | None = field(default=None)

@@ -133,6 +133,8 @@ def _score(name: str, work: Reproduction, refused: list[str]) -> PaperComparison
                 debates=work.file(part.debates),
                 exclude=work.file(part.exclude),
                 votes=work.votes and part.has_errors,
+                criteria=None,
+                replace=False,
                 quiet=True,
             )
             report = score_runs(options)

@@ -37,7 +37,7 @@ from touche_rad.text import count_of, printable
 _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
 
-@opt.offering("criteria", "index", "seed")
+@opt.offering("criteria", "index", "seed", "as_json")
 class PromptsOptions(opt.Common):
     """The options of `prompts`."""
 
@@ -50,7 +50,6 @@ class PromptsOptions(opt.Common):
     every: bool = opt.flag(
         "Print all requests. [default: the first one for each kind of answer]", "--all"
     )
-    as_json: bool = opt.JSON
 
 
 @command(

@@ -14,28 +14,25 @@ LARGE_REPORT: Final = 8_000_000
 """Bytes of input from which a report is a folder, if no output is given."""
 
 
-@opt.options
-class ReportOptions:
+@opt.offering("seed", "skip_bad", "quiet")
+class ReportOptions(opt.Common):
     """The options of `report`."""
 
     runs: tuple[Path, ...] = opt.arguments("RUN...")
     output: Path | None = opt.output(
         "HTML file, or a folder for large runs. [default: report.html or report/]"
     )
-    replace: bool = opt.REPLACE
+    replace: bool
     labels: Path | None = opt.option(
         Path, "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
     )
     debates: Path | None = opt.DEBATES
-    criteria: str | None = opt.CRITERIA
+    criteria: str | None
     title: str | None = opt.option(str, "Title of the page.")
     queries: Path | None = opt.option(
         Path, "Queries of TREC runs, for their texts.", metavar="FILE"
     )
     index: str | None = opt.option(str, "Index with the arguments of TREC runs.", "-i --index")
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
-    quiet: bool = opt.QUIET
 
 
 @command(

@@ -27,7 +27,7 @@ OWN_HISTORY: Final = (
 )
 
 
-@opt.offering("max_words", "index", "fallback_index", "trace")
+@opt.offering("max_words", "index", "fallback_index", "trace", "as_json")
 class RespondOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `respond`."""
 
@@ -45,7 +45,6 @@ class RespondOptions(opt.ModelOptions, opt.FileOptions):
         "--as",
         default="responses",
     )
-    as_json: bool = opt.JSON
 
 
 @command(

@@ -24,13 +24,13 @@ DEPTH_OF_RUN: Final = 100
 DEPTH_ON_SCREEN: Final = 10
 
 
-@opt.offering("index", "trace", "seed", "quiet")
+@opt.offering("index", "trace", "seed", "quiet", "as_json")
 class RetrieveOptions(opt.ModelOptions):
     """The options of `retrieve`."""
 
     queries: Path | None = opt.argument(Path, "[QUERIES]", required=False)
     output: Path | None = opt.output("TREC run to write. [default: the screen]", checked=True)
-    replace: bool = opt.REPLACE
+    replace: bool
     retriever: opt.PluginSpec = opt.RETRIEVER
     plugin_options: opt.PluginOptions = opt.plugin_options("retriever")
     utterance: str | None = opt.option(
@@ -40,7 +40,6 @@ class RetrieveOptions(opt.ModelOptions):
         int, "Number of arguments per query. [default: 100; 10 with --say]", "-k"
     )
     explain: bool = opt.flag("Print the hits of each query with their texts and paths.")
-    as_json: bool = opt.JSON
 
 
 @command(

@@ -31,15 +31,15 @@ _ONLY_FOR_RUNS: Final = (*_ONLY_FOR_LABELS, "baseline", "measure", "per")
 _MAX_WIDTH: Final = 200
 
 
-@opt.options
-class ScoreOptions:
+@opt.offering("seed", "skip_bad", "as_json", "quiet")
+class ScoreOptions(opt.Common):
     """The options of `score`."""
 
     paths: tuple[Path, ...] = opt.arguments("RUN... [TRUTH]")
     output: Path | None = opt.output(
         "Folder for evaluation.prototext, TIRA's file of the official scores.", "DIR", checked=True
     )
-    replace: bool = opt.REPLACE
+    replace: bool
     pairs: bool = opt.flag("Print the comparisons with the best run and with the baselines.")
     baseline: tuple[Path, ...] = opt.repeatable(
         Path, "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
@@ -48,7 +48,7 @@ class ScoreOptions:
         "Like the official scorer: no score if anything is missing.", section=Section.RUN
     )
     debates: Path | None = opt.DEBATES
-    criteria: str | None = opt.CRITERIA
+    criteria: str | None
     exclude: Path | None = opt.option(
         Path, "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
     )
@@ -73,11 +73,7 @@ class ScoreOptions:
         least=100,
         default=SAMPLES,
     )
-    seed: int = opt.SEED
-    skip_bad: bool = opt.SKIP_BAD
     as_csv: bool = opt.flag("Print CSV: a row per run, or the comparisons with --pairs.", "--csv")
-    as_json: bool = opt.JSON
-    quiet: bool = opt.QUIET
 
 
 @command(

@@ -48,7 +48,18 @@ JUDGE_PANEL: Final = "grice"
 
 
 @opt.offering(
-    "index", "fallback_index", "trace", "deadline", "workers", "seed", "skip_bad", "strict", "quiet"
+    "index",
+    "fallback_index",
+    "trace",
+    "deadline",
+    "workers",
+    "seed",
+    "skip_bad",
+    "strict",
+    "quiet",
+    "replace",
+    "restart",
+    "as_json",
 )
 class TournamentOptions(opt.ModelOptions):
     """The options of `tournament`."""
@@ -69,14 +80,11 @@ class TournamentOptions(opt.ModelOptions):
     plugin_options: opt.PluginOptions = opt.plugin_options("judge", "debater")
     rounds: int = opt.option(int, "Speeches per side in a debate.", default=3)
     words: int = opt.option(int, "Maximum words per speech; 0 = no limit.", least=0, default=60)
-    judge_model: str | None = opt.JUDGE_MODEL
+    judge_model: str | None
     prior: float = opt.option(float, "Prior: number of virtual draws per debater.", default=1.0)
     samples: int = opt.option(
         int, "Bootstrap samples of the claims for confidence intervals.", least=0, default=1000
     )
-    replace: bool = opt.REPLACE
-    restart: bool = opt.RESTART
-    as_json: bool = opt.JSON
 
 
 def _run(

@@ -46,19 +46,17 @@ def _print_result(result: Mapping[str, Any]) -> None:
 # --- from labelled debates
 
 
-@opt.options
-class ExamplesOptions:
+@opt.offering("seed", "quiet")
+class ExamplesOptions(opt.Common):
     """The options of `train examples`."""
 
     debates: Path = opt.argument(Path, "DEBATES")
     labels: Path = opt.argument(Path, "LABELS")
     output: Path = opt.output("Examples to write.", checked=True, required=True)
-    replace: bool = opt.REPLACE
-    criteria: str | None = opt.CRITERIA
+    replace: bool
+    criteria: str | None
     count: int = opt.option(int, "Examples per criterion and label.", default=10)
     common: bool = opt.flag("Draw one set for all criteria, of twice COUNT turns.")
-    seed: int = opt.SEED
-    quiet: bool = opt.QUIET
 
 
 @command(
@@ -95,8 +93,8 @@ WORDING: Final[Wording] = opt.option(
 )
 
 
-@opt.options
-class AdapterOptions:
+@opt.offering("seed", "restart", "replace", "quiet")
+class AdapterOptions(opt.Common):
     """The options of trainings of a language model."""
 
     sources: tuple[Path, ...] = opt.arguments("FILE...", with_traces=True)
@@ -136,10 +134,6 @@ class AdapterOptions:
     save_every: int = opt.option(
         int, "Steps between checkpoints.", default=50, section=TRAINING, place=1
     )
-    seed: int = opt.SEED
-    restart: bool = opt.RESTART
-    replace: bool = opt.REPLACE
-    quiet: bool = opt.QUIET
 
 
 def _train(name: str, options: AdapterOptions, **settings: object) -> None:
@@ -181,13 +175,13 @@ def sft(options: SftOptions) -> None:
     _train("sft", options, recipe=recipe, wording=options.wording)
 
 
-@opt.options
-class PreferencesOptions:
+@opt.offering("quiet")
+class PreferencesOptions(opt.Common):
     """The options of `train preferences`."""
 
     sources: tuple[Path, ...] = opt.arguments("FILE...", with_traces=True)
     output: Path = opt.output("Pairs to write.", checked=True, required=True)
-    replace: bool = opt.REPLACE
+    replace: bool
     margin: float = opt.option(float, "Minimum difference of the mean.", least=0, default=0.0)
     score: Scope = opt.option(
         get_args(Scope), "Scores of a panel: of the answer's round, or the debate.", default="round"
@@ -201,7 +195,6 @@ class PreferencesOptions:
         default="context",
     )
     wording: Wording = WORDING
-    quiet: bool = opt.QUIET
 
 
 @command(

@@ -35,13 +35,13 @@ FORMAT: Final = 1
 MANIFEST: Final = "manifest.json"
 
 
-@opt.options
-class LoopOptions:
+@opt.offering("quiet")
+class LoopOptions(opt.Common):
     """The options of `train loop`."""
 
     plan: Path = opt.argument(Path, "PLAN.toml")
     output: Path = opt.output("Folder of the loop.", "DIR", required=True)
-    replace: bool = opt.REPLACE
+    replace: bool
     dry_run: bool = opt.flag(
         "Print the commands and check the packages; run nothing.", section=Section.RUN
     )
@@ -49,7 +49,6 @@ class LoopOptions:
         "Send keys to the servers that the plan names, read the files that its options name, and "
         "allow each option of vLLM."
     )
-    quiet: bool = opt.QUIET
 
 
 @command(

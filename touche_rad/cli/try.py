@@ -57,7 +57,7 @@ class TryOptions(opt.ModelOptions):
     output: Path = opt.output("Folder for debates, verdicts and page.", "DIR", default=Path("try"))
     watch: bool = opt.flag("Try again each time a file of the plugin is saved.", _WATCH_FLAG)
     plugin_options: opt.PluginOptions = opt.plugin_options("plugin")
-    replace: bool = opt.REPLACE
+    replace: bool
 
 
 @command(
