@@ -22,6 +22,7 @@ from touche_rad.debate import Argument, Hit
 from touche_rad.frozen import frozen
 from touche_rad.lists import unique
 from touche_rad.plugins import ArgumentIndex, Services, storage_of
+from touche_rad.records import Share
 from touche_rad.text import packaged_table
 
 _STARTS: Final = (
@@ -101,7 +102,7 @@ class ChainRetriever(Searcher):
         """hits of each first search to follow"""
         second: PositiveInt = 5
         """links to follow from each argument"""
-        near: float = Field(0.5, ge=0, le=1)
+        near: Share = 0.5
         """minimum similarity of linked statements"""
         fade: float = Field(0.8, gt=0, le=1)
         """factor of the score per link"""

@@ -7,8 +7,6 @@ import time
 from collections.abc import Sequence
 from typing import Any, Final
 
-from pydantic import Field
-
 from retrieval._fusion import ranked
 from retrieval._searching import Searcher
 from retrieval._server import LONGEST, LONGEST_TEXT, ModelServer, is_address
@@ -16,6 +14,7 @@ from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, WorkError
 from touche_rad.plugins import Services
+from touche_rad.records import UpTo1000
 from touche_rad.text import clean
 
 log = logging.getLogger(__name__)
@@ -75,7 +74,7 @@ class RerankRetriever(Reranking):
         """reranker: URL#MODEL"""
         instruction: str = AGAINST
         """text before the query; empty: none"""
-        top: int = Field(30, ge=1, le=1000)
+        top: UpTo1000 = 30
         """number of hits that are reranked"""
 
     def __init__(self, options: Options, services: Services) -> None:

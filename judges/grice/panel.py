@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from statistics import fmean
 from typing import Annotated, ClassVar, Final
 
-from pydantic import Field
-
 from touche_rad.contest import Contest, Outcome, leader
 from touche_rad.criteria import Criteria
 from touche_rad.plugins import NamesPlugins, Services, make
 from touche_rad.plugins import Options as PluginOptions
+from touche_rad.records import Share
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
 from touche_rad.text import excerpt
 from touche_rad.users.contest_views import task_view
@@ -31,7 +30,7 @@ class GricePanel:
 
         judge: Annotated[str, NamesPlugins(("judge",))] = "grounded"
         """the judge, as NAME or NAME(KEY=VALUE,...)"""
-        margin: float = Field(0.02, ge=0, le=1)
+        margin: Share = 0.02
         """largest difference of the means that is a tie"""
 
     def __init__(self, options: Options, services: Services) -> None:

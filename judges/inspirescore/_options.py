@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 from judges.inspirescore.aggregation import ABBREVIATIONS, DIMENSIONS, Total
 from retrieval.web import VARIABLE
 from touche_rad.plugins import MayNameFile, Options, setting
+from touche_rad.records import Share, UpTo20
 
 Decider = Literal["model", "solver"]
 
@@ -26,7 +27,7 @@ class InspireScoreOptions(Options):
     """whose verdict on logic is the score"""
     total: Total = "six_mean"
     """six_mean, or three_mean as in R-Debater"""
-    tolerance: float = Field(0.0, ge=0, le=1)
+    tolerance: Share = 0.0
     """largest difference that is a tie"""
     facts_from: str = "web"
     """sources of evidence: some of web,index, or none"""
@@ -46,7 +47,7 @@ class InspireScoreOptions(Options):
     """score of a side without facts or conclusions"""
     without_evidence: Literal["knowledge", "unknown"] = setting("knowledge")
     """facts without evidence: by the model's knowledge, or unknown"""
-    results_per_search: int = setting(3, ge=1, le=20)
+    results_per_search: UpTo20 = setting(3)
     """results per search"""
     searches: Literal["each", "joined"] = setting("each")
     """one search per query, or one for all queries of a response"""
@@ -56,13 +57,13 @@ class InspireScoreOptions(Options):
     """evidence that only repeats the debate's own words counts too"""
     max_facts: int = setting(8, ge=1, le=100)
     """maximum facts per response"""
-    max_queries: int = setting(3, ge=1, le=20)
+    max_queries: UpTo20 = setting(3)
     """maximum queries per response"""
     max_evidence: int = setting(6, ge=1, le=60)
     """maximum pieces of evidence per response"""
     max_premises: int = setting(8, ge=1, le=40)
     """maximum premises per response"""
-    max_conclusions: int = setting(3, ge=1, le=20)
+    max_conclusions: UpTo20 = setting(3)
     """maximum conclusions per response"""
     characters_per_call: int = setting(12_000, ge=1_000, le=1_000_000)
     """characters of speeches per call"""

@@ -13,6 +13,7 @@ from retrieval.stance.backend import NAMES, backend
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.plugins import Services
+from touche_rad.records import UpTo1000
 
 
 class StanceRetriever(Reranking):
@@ -32,7 +33,7 @@ class StanceRetriever(Reranking):
         """weight of stance; the best hit's score is 1"""
         side: Literal["against", "for"] = "against"
         """wanted side"""
-        top: int = Field(30, ge=1, le=1000)
+        top: UpTo1000 = 30
         """number of hits that are reranked"""
 
     def __init__(self, options: Any, services: Services) -> None:

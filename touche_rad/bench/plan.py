@@ -42,7 +42,7 @@ from touche_rad.plugins import (
     parse_plugin,
 )
 from touche_rad.plugins.digests import refuse_files_outside
-from touche_rad.records import FrozenRecord
+from touche_rad.records import FrozenRecord, UpTo1000
 from touche_rad.samples import SAMPLES
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
@@ -103,7 +103,7 @@ class BenchPlan(FrozenRecord):
     """What the index must contain; empty for any index."""
     sha256: Mapping[str, str] = {}
     """The hashes of the claims, debates and labels, by key; a file with another hash is refused."""
-    turns: int = Field(5, ge=1, le=1000)
+    turns: UpTo1000 = 5
     max_words: NonNegativeInt = 60
     deadline: float | None = Field(None, gt=0, allow_inf_nan=False)
     """Time limit per answer and per verdict in seconds."""

@@ -25,6 +25,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     Field,
+    NonNegativeInt,
     StrictInt,
     StringConstraints,
     model_validator,
@@ -206,7 +207,7 @@ class Sees(FrozenRecord):
 
     conversation: bool = True
     """The messages before it."""
-    arguments: int = Field(2, ge=0)
+    arguments: NonNegativeInt = 2
     """The number of cited arguments, if it judges a response."""
     motion: bool = False
     """What the debate is about: the motion, or the user's first message."""

@@ -12,7 +12,7 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     ConfigDict,
-    Field,
+    NonNegativeInt,
     PositiveInt,
     ValidationError,
     field_validator,
@@ -28,9 +28,9 @@ from touche_rad.files.traces import TRACE
 from touche_rad.frozen import frozen
 from touche_rad.plugins import Configured, Kind, find, parse_plugin
 from touche_rad.plugins.registry import plugin_text
+from touche_rad.records import UpTo1000
 from touche_rad.training.card import adapter_options
 
-Count = Annotated[int, Field(ge=1, le=1000)]
 Values = Mapping[str, bool | int | float | str]
 """Options by name."""
 PLUGINS: Final[Mapping[str, Kind]] = {"debater": "debater", "judge": "panel"}
@@ -66,14 +66,14 @@ class LoopPlan(BaseModel):
     index: _Word = ""
     debater: str = "inspiredebate(profile=paper,shows=both,max_words=200)"
     judge: str = "inspirescore(profile=paper)"
-    rounds: Count = 1
-    speeches: Count = 4
+    rounds: UpTo1000 = 1
+    speeches: UpTo1000 = 4
     """Speeches of each side in a debate."""
-    samples: Count = 2
+    samples: UpTo1000 = 2
     """Answers of the model to the same prompt, which form pairs; 1: the two sides form pairs."""
     split: tuple[PositiveInt, PositiveInt, PositiveInt] = (100, 510, 100)
     """Topics for SFT, for debates of a model with itself and for tests; their shares, if fewer."""
-    seed: int = Field(0, ge=0)
+    seed: NonNegativeInt = 0
     sft: Values = {}
     preferences: Values = {}
     dpo: Values = {}

@@ -16,6 +16,7 @@ from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import ArgumentIndex, MayNameFile
 from touche_rad.plugins import Options as PluginOptions
+from touche_rad.records import Share
 from touche_rad.text import clean, cut_to_words, sentences, words
 from touche_rad.users._rules import seeded_random
 from touche_rad.users.arguments import arguments_for_user, word_overlap
@@ -59,7 +60,7 @@ class ModelUser:
         """give a reason in the first utterance"""
         again: int = Field(1, ge=0, le=5)
         """new requests after an unsuitable utterance"""
-        alike: float = Field(0.7, ge=0, le=1)
+        alike: Share = 0.7
         """minimum word overlap that counts as a repetition, 0 to 1"""
 
     model: Model

@@ -21,6 +21,7 @@ from touche_rad.debate import Debate
 from touche_rad.errors import UserError
 from touche_rad.models.errors import BadReply, EmptyReply, Unreachable, model_error
 from touche_rad.plugins import Options as PluginOptions
+from touche_rad.records import UpTo20
 from touche_rad.text import clean, excerpt
 
 BASE_USER: Final = "base-user"
@@ -41,7 +42,7 @@ class OfficialUser:
         """maximum words of an utterance"""
         timeout: float = Field(60, gt=0, le=3600)
         """time limit of a request in seconds"""
-        tries: int = Field(4, ge=1, le=20)
+        tries: UpTo20 = 4
         """maximum requests for an utterance"""
 
     def __init__(self, url: str, options: Options | None = None) -> None:

@@ -25,6 +25,7 @@ from touche_rad.models.output import Line, Paragraph, numbers_to
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ExplainedCandidate, MayNameFile, RetrieverName, Services
 from touche_rad.plugins import Options as PluginOptions
+from touche_rad.records import UpTo9, UpTo1000, WordLimit
 from touche_rad.text import clean, count_words, cut_to_words
 
 GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$"), MayNameFile(after="nli:")]
@@ -128,13 +129,13 @@ class Composed:
     class Options(PluginOptions):
         """Options."""
 
-        k: int = Field(40, ge=1, le=1_000)
+        k: UpTo1000 = 40
         """hits per search"""
         shown: int = Field(8, ge=1, le=50)
         """arguments shown to the model"""
-        cited: int = Field(2, ge=1, le=9)
+        cited: UpTo9 = 2
         """maximum cited arguments"""
-        max_words: int = Field(60, ge=5, le=1_000)
+        max_words: WordLimit = 60
         """maximum words of a response"""
         stance: StanceName = Field("words", description=STANCE)
         retriever: RetrieverName = Field("", description=f"{RETRIEVER}; else that of grounded")

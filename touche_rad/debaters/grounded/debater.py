@@ -38,6 +38,7 @@ from touche_rad.models.output import Line
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ExplainedCandidate, Feature, RetrieverName, Services, make, setting
 from touche_rad.plugins import Options as PluginOptions
+from touche_rad.records import UpTo1000
 from touche_rad.text import count_words, cut_to_words, plain_words
 
 MAX_LETTERS: Final = 1_500
@@ -93,9 +94,9 @@ class Grounded:
 
         profile: str = "default"
         """a profile file may change the settings"""
-        k: int = Field(40, ge=1, le=1_000)
+        k: UpTo1000 = 40
         """hits per search"""
-        max_words: int = Field(60, ge=1, le=1_000)
+        max_words: UpTo1000 = 60
         """maximum words of a response"""
         frame: bool = True
         """name what is answered, or a stance, first"""
@@ -106,9 +107,9 @@ class Grounded:
         floor: float = Field(0.05, ge=0, le=1, description=FLOOR)
         shown: int = setting(12, ge=2, le=100)
         """candidates shown to the model"""
-        whole: int = setting(45, ge=1, le=1_000)
+        whole: UpTo1000 = setting(45)
         """texts of at most this many words are quoted whole"""
-        judged: int = setting(24, ge=1, le=1_000)
+        judged: UpTo1000 = setting(24)
         """candidates that the stance model reads"""
 
     def __init__(self, options: Options, services: Services) -> None:

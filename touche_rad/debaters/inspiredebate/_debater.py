@@ -40,6 +40,7 @@ from touche_rad.lists import alternate, unique
 from touche_rad.models import ModelError
 from touche_rad.plugins import MayNameFile, Services, setting
 from touche_rad.plugins import Options as PluginOptions
+from touche_rad.records import UpTo20, WordLimit
 from touche_rad.text import clean, count_words, cut_to_words, words
 from touche_rad.users.arguments import stance
 from touche_rad.users.contest_views import opens
@@ -67,7 +68,7 @@ class InspireDebate:
         """maximum search terms; 0: no call for them"""
         web: Annotated[str, MayNameFile(variable=VARIABLE)] = ""
         """SearXNG address or folder of texts (default: no web)"""
-        max_words: int = Field(60, ge=5, le=1_000)
+        max_words: WordLimit = 60
         """maximum words of an argument"""
         cited: int = Field(2, ge=0, le=9)
         """maximum cited arguments"""
@@ -84,7 +85,7 @@ class InspireDebate:
         message: bool = setting(True)
         """search for the message and the topic too"""
         on_topic: bool = setting(True, description=ON_TOPIC)
-        per_term: int = setting(3, ge=1, le=20)
+        per_term: UpTo20 = setting(3)
         """hits of each search"""
         shown: int = setting(5, ge=1, le=30)
         """pieces of evidence in the prompt"""

@@ -9,6 +9,7 @@ from pydantic import Field, field_validator
 from touche_rad.debaters._asking import ON_TOPIC, Wording
 from touche_rad.debaters.rdebater.schemes.vocabulary import Exemplars
 from touche_rad.plugins import Options, setting
+from touche_rad.records import UpTo9
 
 FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
 Match = Literal["index", "literal"]
@@ -27,7 +28,7 @@ class RdebaterOptions(Options):
     """hits: annotate retrieved arguments without annotations in the index"""
     max_words: int = Field(60, ge=5, le=2_000)
     """maximum words of a response"""
-    cited: int = Field(2, ge=1, le=9)
+    cited: UpTo9 = 2
     """maximum cited arguments"""
     repeat: bool = False
     """may cite an argument again"""

@@ -8,7 +8,6 @@ from itertools import islice
 from typing import ClassVar, Literal
 
 import anyio
-from pydantic import Field
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Debate, Response
@@ -40,6 +39,7 @@ from touche_rad.lists import unique
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import RetrieverName, Services, make, setting
+from touche_rad.records import UpTo9, WordLimit
 from touche_rad.text import clean, cut_to_words
 
 
@@ -53,11 +53,11 @@ class Sinai:
 
         profile: str = "lean"
         """paper: the steps as published"""
-        queries: int = Field(3, ge=1, le=9)
+        queries: UpTo9 = 3
         """maximum queries per turn"""
-        max_words: int = Field(60, ge=5, le=1000)
+        max_words: WordLimit = 60
         """maximum words of a response"""
-        cited: int = Field(2, ge=1, le=9)
+        cited: UpTo9 = 2
         """maximum cited arguments"""
         wording: Wording = "close"
         """close to the arguments' words, or free"""
@@ -74,7 +74,7 @@ class Sinai:
         """search as in the paper's figures; paper: as in its section 2.1"""
         selection: bool = setting(True)
         """steps 3 and 4; without them the best of each query"""
-        selected: int = setting(2, ge=1, le=9)
+        selected: UpTo9 = setting(2)
         """step 4: arguments kept of all"""
         shorter_attempts: int = setting(1, ge=0, le=3)
         """step 5: requests for a shorter response"""
