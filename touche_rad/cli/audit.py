@@ -22,10 +22,10 @@ class AuditOptions(opt.ModelOptions):
     output: Path | None = opt.output("Folder for audit.json.", "DIR", checked=True)
     replace: bool
     judges: tuple[opt.PluginSpec, ...] = opt.repeatable(
-        opt.PluginSpec, "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
+        "Judge to audit; repeatable.", "-j --judge", default=(opt.DEFAULT,)
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
-    turns: int | None = opt.option(int, "Audit a random sample of N turns. [default: all]")
+    turns: int | None = opt.option("Audit a random sample of N turns. [default: all]")
 
 
 @command(

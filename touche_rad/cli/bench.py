@@ -62,25 +62,22 @@ def bench_command() -> None:
 class BenchNewOptions(opt.Common):
     """The options of `bench new`."""
 
-    folder: Path = opt.argument(Path, "DIR")
-    claims: Path | None = opt.option(Path, "Claims to debate. [default: the demo's]")
-    debates: Path | None = opt.option(Path, "Labelled debates, on which the judges are scored.")
+    folder: Path = opt.argument("DIR")
+    claims: Path | None = opt.option("Claims to debate. [default: the demo's]")
+    debates: Path | None = opt.option("Labelled debates, on which the judges are scored.")
     labels: Path | None = opt.option(
-        Path, "Labels of these debates. [default: the demo's debates and labels]"
+        "Labels of these debates. [default: the demo's debates and labels]"
     )
     index: str | None
     debaters: tuple[opt.PluginSpec, ...] = opt.repeatable(
-        opt.PluginSpec,
         f"A debater; repeatable. [default: {', '.join(_DEBATERS)}]",
         "-d --debater",
     )
     judges: tuple[opt.PluginSpec, ...] = opt.repeatable(
-        opt.PluginSpec,
         f"A judge; repeatable. [default: {', '.join(_JUDGES)}]",
         "-j --judge",
     )
     users: tuple[str, ...] = opt.repeatable(
-        str,
         "A simulated user; repeatable. [default: rules]",
         "--user",
         metavar="NAME|URL",
@@ -209,7 +206,7 @@ def _take_plugins(path: Path, *, trusted: bool) -> None:
 class VerifyOptions(opt.Common):
     """The options of `bench verify`."""
 
-    folder: Path = opt.argument(Path, "DIR")
+    folder: Path = opt.argument("DIR")
 
 
 @command("verify", "bench verify rad-demo", group=bench_command)

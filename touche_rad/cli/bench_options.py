@@ -13,17 +13,17 @@ from touche_rad.cli import options as opt
 class BenchRunOptions(opt.Common):
     """The options of `bench run`."""
 
-    plan: Path = opt.argument(Path, "DIR|FILE.toml|paper:TABLE")
+    plan: Path = opt.argument("DIR|FILE.toml|paper:TABLE")
     output: Path | None = opt.output(
         "Folder for the results. [default: DIR/results; the table's name]", "DIR"
     )
-    data: Path | None = opt.option(Path, "Folder with the data of a paper's table.", metavar="DIR")
+    data: Path | None = opt.option("Folder with the data of a paper's table.", metavar="DIR")
     model_of: tuple[str, ...] = opt.repeatable(
-        str, "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL"
+        "The model of a row of a paper's table; repeatable.", metavar="NAME=MODEL"
     )
     votes: bool = opt.flag("Tables of papers: RMSE to each vote instead of the winner.")
     index: str | None = opt.option(
-        str, "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
+        "Argument index, instead of the plan's.", "-i --index", metavar="DIR", env=True
     )
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
     trust: bool = opt.flag(

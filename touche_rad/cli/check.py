@@ -28,16 +28,16 @@ class CheckOptions(opt.Common):
     """The options of `check`."""
 
     runs: tuple[Path, ...] = opt.arguments("RUN...")
-    source: Path | None = opt.option(Path, "Input of the runs, to find missing debates.", "--input")
+    source: Path | None = opt.option("Input of the runs, to find missing debates.", "--input")
     index: str | None = opt.option(
-        str, "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
+        "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
     )
     criteria: str | None
     fix: bool = opt.flag("Write a repaired copy of one run file to -o.")
     output: Path | None = opt.output("With --fix: the repaired run.", checked=True)
     replace: bool
     max_words: int = opt.option(
-        int, "Maximum words of a response; 0 = no limit.", least=0, env=True, default=60
+        "Maximum words of a response; 0 = no limit.", least=0, env=True, default=60
     )
 
 

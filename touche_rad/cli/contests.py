@@ -17,7 +17,7 @@ from touche_rad.errors import UserError
 class ContestsOptions(opt.Common):
     """The options of `contests`."""
 
-    source: Path = opt.argument(Path, "SOURCE")
+    source: Path = opt.argument("SOURCE")
     output: Path = opt.output("Contests to write.", checked=True, required=True)
 
 

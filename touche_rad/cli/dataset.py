@@ -35,17 +35,16 @@ class MakingOptions(opt.Common):
     output: Path = opt.output("Folder to write; its name is the dataset's.", "DIR", required=True)
     replace: bool
     task: str = opt.option(
-        str, "The task's id at TIRA.", metavar="ID", default="retrieval-augmented-debating-2025"
+        "The task's id at TIRA.", metavar="ID", default="retrieval-augmented-debating-2025"
     )
     split: str = opt.option(
-        str,
         "Split; with 'train' in its name, TIRA takes it as training data.",
         metavar="NAME",
         default="test",
     )
-    image: str = opt.option(str, "Image of the baselines.", metavar="IMAGE", default="touche-rad")
+    image: str = opt.option("Image of the baselines.", metavar="IMAGE", default="touche-rad")
     evaluator: str = opt.option(
-        str, "Image of the evaluator.", metavar="IMAGE", default="touche-rad:evaluator"
+        "Image of the evaluator.", metavar="IMAGE", default="touche-rad:evaluator"
     )
 
 
@@ -53,10 +52,9 @@ class MakingOptions(opt.Common):
 class DebatersOptions(MakingOptions):
     """The options of `dataset debaters`."""
 
-    claims: Path = opt.argument(Path, "CLAIMS")
+    claims: Path = opt.argument("CLAIMS")
     turns: int = opt.TURNS
     user: str = opt.option(
-        str,
         "User simulator that the organisers' client asks.",
         metavar="URL",
         default=OFFICIAL_USER,
@@ -83,8 +81,8 @@ def debaters(options: DebatersOptions) -> None:
 class JudgesOptions(MakingOptions):
     """The options of `dataset judges`."""
 
-    debates: Path = opt.argument(Path, "DEBATES")
-    labels: Path = opt.argument(Path, "LABELS")
+    debates: Path = opt.argument("DEBATES")
+    labels: Path = opt.argument("LABELS")
 
 
 @command(
@@ -124,14 +122,14 @@ def _write(options: MakingOptions, make: Callable[[int | None], Dataset], *basel
 class EvaluateOptions(opt.ModelOptions):
     """The options of `dataset evaluate`."""
 
-    run: Path = opt.argument(Path, "RUN-FOLDER")
-    truths: Path = opt.argument(Path, "TRUTHS-FOLDER")
+    run: Path = opt.argument("RUN-FOLDER")
+    truths: Path = opt.argument("TRUTHS-FOLDER")
     output: Path = opt.output(
         "Folder for evaluation.prototext.", "DIR", checked=True, required=True
     )
     replace: bool
     judge: opt.PluginSpec | None = opt.option(
-        opt.PluginSpec, "Judge of debaters' runs. [default: grounded]", "-j --judge"
+        "Judge of debaters' runs. [default: grounded]", "-j --judge"
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge")
     strict: bool = opt.flag(

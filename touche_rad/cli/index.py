@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import Final, Literal, get_args
+from typing import Final, Literal
 
 from touche_rad import files
 from touche_rad.cli import options as opt
@@ -41,28 +41,24 @@ DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 class IndexOptions(opt.ModelOptions):
     """The options of `index`."""
 
-    source: str = opt.argument(str, "SOURCE")
+    source: str = opt.argument("SOURCE")
     output: Path | None = opt.output("Index folder to write.", "DIR")
     to: str | None = opt.option(
-        str,
         "Write the index here instead: elasticsearch:URL/NAME, or a folder.",
         metavar="LOCATION",
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("index")
     replace: bool = opt.flag("Replace an existing index.", section=Section.RUN)
     dense: str | None = opt.option(
-        str,
         "Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a folder.",
         metavar="ENCODER",
     )
     dense_fields: tuple[DenseField, ...] = opt.repeatable(
-        get_args(DenseField),
         "Field to encode; repeatable.",
         "--dense-field",
         default=("text", "attacks", "supports"),
     )
     names: str = opt.option(
-        str,
         "Names of the fields in SOURCE: KEY=id,KEY=text, also topic, attacks, supports.",
         "--map",
         default="",
@@ -72,7 +68,7 @@ class IndexOptions(opt.ModelOptions):
         "Index the utterances of debates, not the cited arguments; SOURCE may be a .txt file."
     )
     annotate: opt.PluginSpec | None = opt.option(
-        opt.PluginSpec, "Add the annotations of this annotator, such as schemes; needs -m."
+        "Add the annotations of this annotator, such as schemes; needs -m."
     )
 
 

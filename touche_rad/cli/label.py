@@ -32,14 +32,14 @@ class LabelOptions(opt.Common):
         "Labels file; a log with each answer is kept in FILE.log.", required=True
     )
     criteria: str | None
-    annotator: str | None = opt.option(str, "Your name. [default: your user name]", metavar="NAME")
+    annotator: str | None = opt.option("Your name. [default: your user name]", metavar="NAME")
     others: tuple[Path, ...] = opt.repeatable(
-        Path, "Labels of another annotator on the same run; repeatable.", "--with"
+        "Labels of another annotator on the same run; repeatable.", "--with"
     )
     settle: bool = opt.flag("Open the page at the turns where annotators disagree.")
     summary: bool = opt.flag("Print progress and agreement, write the labels file, and exit.")
     port: int = opt.option(
-        int, "Port on this machine; 0 = any free port.", least=0, most=65535, default=0
+        "Port on this machine; 0 = any free port.", least=0, most=65535, default=0
     )
 
 

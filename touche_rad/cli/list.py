@@ -26,7 +26,7 @@ _print: Final = partial(print_text, limit=100)
 class ListOptions(opt.Common):
     """The options of `list`."""
 
-    name: str | None = opt.argument(str, "[KIND|NAME]", required=False)
+    name: str | None = opt.argument("[KIND|NAME]", required=False)
 
 
 @command("list", "list", "list judges", "list grounded", "list papers", "list criteria")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Literal, get_args
+from typing import Literal
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
@@ -16,8 +16,8 @@ Kind = Literal["debater", "judge", "panel", "retriever", "criteria"]
 class NewOptions:
     """The options of `new`."""
 
-    kind: Kind = opt.argument(get_args(Kind))
-    name: str = opt.argument(str)
+    kind: Kind = opt.argument()
+    name: str = opt.argument()
     output: Path | None = opt.output(
         "New folder of the package, or file of the criteria. [default: ./NAME, or ./NAME.toml]",
         "PATH",

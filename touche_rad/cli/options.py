@@ -3,12 +3,12 @@
     @options
     class ReportOptions(Common):
         runs: tuple[Path, ...] = arguments("RUN...")
-        title: str | None = option(str, "Title of the page.")
+        title: str | None = option("Title of the page.")
         seed: int
 
-`option`, `flag`, `argument` and others declare an option, with the type of its values; all that is
-to be said about it is said there: text, default, limits, variable, section in `--help`, and the
-key in a settings file. Click parses the command line, and the command gets the finished object.
+The annotation is the type of the values. `option`, `flag`, `argument` and others declare the rest:
+text, default, limits, variable, section in `--help`, and the key in a settings file. Click parses
+the command line, and the command gets the finished object.
 """
 
 from __future__ import annotations
@@ -20,15 +20,20 @@ from dataclasses import dataclass, field
 from functools import partial
 from itertools import count
 from pathlib import Path
+from types import UnionType
 from typing import (
     Any,
     Final,
     Literal,
     TypedDict,
     TypeVar,
+    Union,
     Unpack,
     cast,
     dataclass_transform,
+    get_args,
+    get_origin,
+    get_type_hints,
     overload,
 )
 
@@ -125,16 +130,21 @@ def parameters_of(options_class: type[object]) -> dict[str, click.Parameter]:
             if base is not Common:
                 offered.setdefault(name, declared)
     parameters: dict[str, click.Parameter] = {}
+    annotations = get_type_hints(options_class)
     for name, declared in offered.items():
+        settings = {**_settings_of(_type_of(annotations[name]), declared.how), **declared.settings}
         if declared.names is None:
-            parameters[name] = click.Argument([name], **declared.settings)
+            parameters[name] = click.Argument([name], **settings)
             continue
         env = declared.how.get("env")
         variables = f"TOUCHE_RAD_{name.upper()}" if env is True else env or None
         flags = re.findall(r"-\S+", declared.names) or [f"--{name.replace('_', '-')}"]
         keys = re.findall(r"(?<!\S)\w+", declared.names) or [name]
         parameters[name] = Option(
-            [*flags, *keys], number=numbers[name], envvar=variables, **declared.settings
+            [*flags, *keys],
+            number=numbers[name],
+            envvar=variables,
+            **{"is_flag": False, **settings},
         )
     return parameters
 
@@ -179,86 +189,67 @@ def _parse_shard(text: str) -> Shard | None:
     return Shard.parse(text) if text else None
 
 
-Kind = type[Value] | Sequence[Value]
-"""The type of the values of an option, or all its values."""
+def _type_of(annotation: Any) -> Any:
+    """Return the type of an option's values: its annotation without `None` and `tuple`."""
+    if get_origin(annotation) in (Union, UnionType, tuple):
+        return get_args(annotation)[0]
+    return annotation
 
 
-def _declare(
-    default: object, kind: Kind[object], names: str | None, how: How, **settings: Any
-) -> object:
-    """Declare an option or an argument, with the settings of click that its kind has."""
-    if "setting" in how:
-        SETTINGS.append(how["setting"])
+def _settings_of(kind: Any, how: How) -> dict[str, Any]:
+    """Return the settings of click for values of a type."""
     least = how.get("least")
     most = how.get("most")
-    of_kind: dict[str, Any] = {}
-    if not isinstance(kind, type):
-        of_kind = {"type": click.Choice(kind)}
-    elif kind is int:
-        of_kind = {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
-    elif kind is float:
+    if get_origin(kind) is Literal:
+        return {"type": click.Choice(get_args(kind))}
+    if kind is int:
+        return {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
+    if kind is float:
         numbers = click.FloatRange(least or 0, most, min_open=least is None)
-        of_kind = {"type": numbers, "metavar": "N"}
-    elif kind is Path:
+        return {"type": numbers, "metavar": "N"}
+    if kind is Path:
         path = click.Path(file_okay="only_folders" not in how, path_type=Path)
-        of_kind = {"type": path, "metavar": "FILE"}
-    elif kind is PluginSpec:
-        of_kind = {"type": _parse_plugin, "metavar": "NAME"}
-    elif kind is Shard:
-        of_kind = {"type": _parse_shard}
-    if names is not None:
-        of_kind["is_flag"] = kind is bool
+        return {"type": path, "metavar": "FILE"}
+    if kind is PluginSpec:
+        return {"type": _parse_plugin, "metavar": "NAME"}
+    return {"type": _parse_shard} if kind is Shard else {}
+
+
+def _declare(default: object, names: str | None, how: How, **settings: Any) -> Any:
+    """Declare an option or an argument, with settings of click."""
+    if "setting" in how:
+        SETTINGS.append(how["setting"])
     if default is not None:
-        shows = kind is not bool and default not in ((), "")
-        of_kind |= {"default": default, "show_default": shows}
+        shows = not isinstance(default, bool) and default not in ((), "")
+        settings = {"default": default, "show_default": shows, **settings}
     shown = {key: value for key, value in how.items() if key not in _OURS}
-    return _Declared(default, names, how, {**of_kind, **settings, **shown})
+    return _Declared(default, names, how, {**settings, **shown})
 
 
 @overload
-def option(
-    kind: Kind[Value], text: str, names: str = "", *, default: Value, **how: Unpack[How]
-) -> Value: ...
+def option(text: str, names: str = "", *, default: Value, **how: Unpack[How]) -> Value: ...
 @overload
-def option(kind: Kind[Value], text: str, names: str = "", **how: Unpack[How]) -> Value | None: ...
-def option(
-    kind: Kind[Value],
-    text: str,
-    names: str = "",
-    *,
-    default: Value | None = None,
-    **how: Unpack[How],
-) -> Value | None:
+def option(text: str, names: str = "", **how: Unpack[How]) -> Any: ...
+def option(text: str, names: str = "", *, default: object = None, **how: Unpack[How]) -> Any:
     """Declare an option with a value; without a default it may be left out."""
-    return cast("Value | None", _declare(default, kind, names, how, help=text))
+    return _declare(default, names, how, help=text)
 
 
 def repeatable(
-    kind: Kind[Value],
-    text: str,
-    names: str = "",
-    *,
-    default: tuple[Value, ...] = (),
-    **how: Unpack[How],
+    text: str, names: str = "", *, default: tuple[Value, ...] = (), **how: Unpack[How]
 ) -> tuple[Value, ...]:
     """Declare an option that may be given several times."""
-    return cast("tuple[Value, ...]", _declare(default, kind, names, how, help=text, multiple=True))
+    return cast("tuple[Value, ...]", _declare(default, names, how, help=text, multiple=True))
 
 
 def flag(text: str, names: str = "", *, default: bool = False, **how: Unpack[How]) -> bool:
     """Declare an option without a value."""
-    return cast("bool", _declare(default, bool, names, how, help=text))
+    return cast("bool", _declare(default, names, how, help=text, is_flag=True))
 
 
-@overload
-def argument(kind: Kind[Value], metavar: str | None = None) -> Value: ...
-@overload
-def argument(kind: Kind[Value], metavar: str, *, required: Literal[False]) -> Value | None: ...
-def argument(
-    kind: Kind[Value], metavar: str | None = None, *, required: bool = True
-) -> Value | None:
+def argument(metavar: str | None = None, *, required: bool = True) -> Any:
     """Declare an argument of the command line."""
-    return cast("Value | None", _declare(None, kind, None, {}, metavar=metavar, required=required))
+    return _declare(None, None, {}, metavar=metavar, required=required)
 
 
 def arguments(
@@ -278,7 +269,7 @@ def arguments(
 
     callback = None if with_traces else parse
     many = {"nargs": -1, "required": required, "metavar": metavar, "callback": callback}
-    return cast("tuple[Path, ...]", _declare(None, Path, None, {}, **many))
+    return cast("tuple[Path, ...]", _declare(None, None, {}, **many))
 
 
 @overload
@@ -296,7 +287,7 @@ def output(
     checked: bool = False,
     required: bool = False,
     default: Path | None = None,
-) -> Path | None:
+) -> Any:
     """Declare `-o`, the output path; a `checked` one may exist only with `--replace`."""
 
     def parse(
@@ -319,9 +310,8 @@ def output(
             return path if is_special else path.resolve()
         return path
 
-    declared = _declare(
+    return _declare(
         default,
-        str,
         "-o --output",
         {"metavar": metavar},
         help=text,
@@ -329,7 +319,6 @@ def output(
         callback=parse,
         required=required,
     )
-    return cast("Path | None", declared)
 
 
 def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
@@ -377,7 +366,6 @@ def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
 
 
 DEBATER: Final = option(
-    PluginSpec,
     "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
     "-d --debater",
     env=True,
@@ -385,7 +373,6 @@ DEBATER: Final = option(
     setting="debater",
 )
 JUDGE: Final = option(
-    PluginSpec,
     "Judge or panel: NAME or NAME(KEY=VALUE,...).",
     "-j --judge",
     env=True,
@@ -393,12 +380,10 @@ JUDGE: Final = option(
     setting="judge",
 )
 DEBATES: Final = option(
-    Path,
     "With labels: the debates that were judged, to match runs by id and text. Without: the input, "
     "whose claims each run must have.",
 )
 RETRIEVER: Final = option(
-    PluginSpec,
     "Retriever: NAME or NAME(KEY=VALUE,...).",
     "-r --retriever",
     env=True,
@@ -416,13 +401,11 @@ class Common:
 
     plugin_options: PluginOptions = field(default_factory=_no_options)
     criteria: str | None = option(
-        str,
         "Criteria: the name of shipped ones (touche-rad list criteria), or your FILE.toml. "
         "[default: grice]",
         metavar="CRITERIA",
     )
     index: str | None = option(
-        str,
         "Argument index: a folder, elasticsearch:URL/NAME, irds:NAME, or demo (the demo "
         "collection).",
         "-i --index",
@@ -431,7 +414,6 @@ class Common:
         setting="index",
     )
     max_words: int = option(
-        int,
         "Maximum words per response, cut after a sentence; 0 = no limit.",
         least=0,
         env=True,
@@ -439,7 +421,6 @@ class Common:
         setting="max_words",
     )
     model: str | None = option(
-        str,
         "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
         "vllm:MODEL to start one, or scripted:FILE. "
         "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
@@ -450,13 +431,11 @@ class Common:
         setting="model",
     )
     judge_model: str | None = option(
-        str,
         "Language model of the judge. [default: --model]",
         metavar="MODEL",
         section=Section.MODEL,
     )
     cache: Path | None = option(
-        Path,
         "Cache the model's answers here and reuse them.",
         metavar="DIR",
         env=("TOUCHE_RAD_CACHE", "CACHE_DIR"),
@@ -466,7 +445,6 @@ class Common:
         setting="cache",
     )
     max_calls: int | None = option(
-        int,
         "Maximum model calls per run; after that, plugins work without the model.",
         least=0,
         env=True,
@@ -475,7 +453,6 @@ class Common:
         setting="max_calls",
     )
     max_tokens: int | None = option(
-        int,
         "Maximum tokens per run, prompts and answers together.",
         env=True,
         section=Section.MODEL,
@@ -483,7 +460,6 @@ class Common:
         setting="max_tokens",
     )
     run_deadline: float | None = option(
-        float,
         "Seconds after which a run makes no more model calls.",
         metavar="SECONDS",
         env=True,
@@ -502,7 +478,6 @@ class Common:
         setting="trace",
     )
     wait: float | None = option(
-        float,
         "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
         "[default: stop at once]",
         metavar="SECONDS",
@@ -513,7 +488,6 @@ class Common:
     )
 
     deadline: float | None = option(
-        float,
         "Time limit per answer or verdict in seconds; on timeout a fallback gives it. "
         "[default: none]",
         metavar="SECONDS",
@@ -522,7 +496,6 @@ class Common:
         setting="deadline",
     )
     workers: int | None = option(
-        int,
         "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
         "model, unless --deadline is given]",
         most=10_000,
@@ -531,7 +504,7 @@ class Common:
         setting="workers",
     )
     seed: int = option(
-        int, "Random seed.", least=0, env=True, default=0, section=Section.RUN, setting="seed"
+        "Random seed.", least=0, env=True, default=0, section=Section.RUN, setting="seed"
     )
     skip_bad: bool = flag(
         "Skip invalid input lines and report how many.",
@@ -551,7 +524,6 @@ class Common:
         "Print calls and tokens, estimated from four debates; run nothing.", section=Section.RUN
     )
     fallback_index: str | None = option(
-        str,
         "Fallback index, used while the server of the first one is down.",
         metavar="DIR",
         env=True,
@@ -560,7 +532,6 @@ class Common:
     )
 
     shard: Shard | None = option(
-        Shard,
         "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
         metavar="I/N",
         env=True,
@@ -572,9 +543,8 @@ class Common:
     quiet: bool = flag("Print errors only.", "-q --quiet", section=Section.GLOBAL, setting="quiet")
 
 
-TURNS: Final = option(int, "User turns per debate.", default=5, setting="turns")
+TURNS: Final = option("User turns per debate.", default=5, setting="turns")
 HOST: Final = option(
-    str,
     "Address to listen on; 0.0.0.0 = all, with --token or --open.",
     metavar="ADDRESS",
     env=True,
@@ -582,7 +552,7 @@ HOST: Final = option(
     setting="host",
 )
 PORT: Final = option(
-    int, "Port; 0 = any free port.", least=0, most=65535, env=True, default=8080, setting="port"
+    "Port; 0 = any free port.", least=0, most=65535, env=True, default=8080, setting="port"
 )
 
 

@@ -41,8 +41,8 @@ _KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 class PromptsOptions(opt.Common):
     """The options of `prompts`."""
 
-    name: str | None = opt.argument(str, "[NAME]", required=False)
-    debates: Path | None = opt.argument(Path, "[DEBATES]", required=False)
+    name: str | None = opt.argument("[NAME]", required=False)
+    debates: Path | None = opt.argument("[DEBATES]", required=False)
     output: Path | None = opt.output(
         "Copy the prompt files to this folder, to change them; nothing is played.", "DIR"
     )

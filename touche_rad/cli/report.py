@@ -24,15 +24,13 @@ class ReportOptions(opt.Common):
     )
     replace: bool
     labels: Path | None = opt.option(
-        Path, "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
+        "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
     )
     debates: Path | None = opt.DEBATES
     criteria: str | None
-    title: str | None = opt.option(str, "Title of the page.")
-    queries: Path | None = opt.option(
-        Path, "Queries of TREC runs, for their texts.", metavar="FILE"
-    )
-    index: str | None = opt.option(str, "Index with the arguments of TREC runs.", "-i --index")
+    title: str | None = opt.option("Title of the page.")
+    queries: Path | None = opt.option("Queries of TREC runs, for their texts.", metavar="FILE")
+    index: str | None = opt.option("Index with the arguments of TREC runs.", "-i --index")
 
 
 @command(

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal, get_args
+from typing import TYPE_CHECKING, Final, Literal
 
 import click
 
@@ -31,15 +31,14 @@ OWN_HISTORY: Final = (
 class RespondOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `respond`."""
 
-    source: Path | None = opt.argument(Path, "[INPUT]", required=False)
+    source: Path | None = opt.argument("[INPUT]", required=False)
     output: Path | None = opt.output("Run to write.")
     debater: opt.PluginSpec = opt.DEBATER
     plugin_options: opt.PluginOptions = opt.plugin_options("debater")
-    utterance: str | None = opt.option(str, "Answer this message instead.", "--say", metavar="TEXT")
+    utterance: str | None = opt.option("Answer this message instead.", "--say", metavar="TEXT")
     explain: bool = opt.flag("Print the best candidates with their features, and the reason.")
     last_only: bool = opt.flag("Answer only the last turn of each debate.")
     shape: Shape = opt.option(
-        get_args(Shape),
         "One response per line, or whole debates, where an answer stands after the debater's own "
         "earlier ones: a judge reads another history.",
         "--as",

@@ -28,16 +28,16 @@ DEPTH_ON_SCREEN: Final = 10
 class RetrieveOptions(opt.ModelOptions):
     """The options of `retrieve`."""
 
-    queries: Path | None = opt.argument(Path, "[QUERIES]", required=False)
+    queries: Path | None = opt.argument("[QUERIES]", required=False)
     output: Path | None = opt.output("TREC run to write. [default: the screen]", checked=True)
     replace: bool
     retriever: opt.PluginSpec = opt.RETRIEVER
     plugin_options: opt.PluginOptions = opt.plugin_options("retriever")
     utterance: str | None = opt.option(
-        str, "Search for this text instead, and print the hits.", "--say", metavar="TEXT"
+        "Search for this text instead, and print the hits.", "--say", metavar="TEXT"
     )
     depth: int | None = opt.option(
-        int, "Number of arguments per query. [default: 100; 10 with --say]", "-k"
+        "Number of arguments per query. [default: 100; 10 with --say]", "-k"
     )
     explain: bool = opt.flag("Print the hits of each query with their texts and paths.")
 

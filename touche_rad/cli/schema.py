@@ -34,7 +34,7 @@ _CONTENT: Final = {
 class SchemaOptions:
     """The options of `schema`."""
 
-    kind: str | None = opt.argument(str, "[KIND]", required=False)
+    kind: str | None = opt.argument("[KIND]", required=False)
 
 
 @command("schema", "schema", "schema evaluations")

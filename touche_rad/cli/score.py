@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final, Literal, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 import click
 
@@ -42,7 +42,7 @@ class ScoreOptions(opt.Common):
     replace: bool
     pairs: bool = opt.flag("Print the comparisons with the best run and with the baselines.")
     baseline: tuple[Path, ...] = opt.repeatable(
-        Path, "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
+        "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
     )
     strict: bool = opt.flag(
         "Like the official scorer: no score if anything is missing.", section=Section.RUN
@@ -50,7 +50,7 @@ class ScoreOptions(opt.Common):
     debates: Path | None = opt.DEBATES
     criteria: str | None
     exclude: Path | None = opt.option(
-        Path, "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
+        "Leave out the turns that this file uses as examples.", metavar="EXAMPLES"
     )
     correct: bool = opt.flag(
         "TRUTH labels some turns only: estimate the answers and F1 on all turns, "
@@ -58,17 +58,15 @@ class ScoreOptions(opt.Common):
     )
     votes: bool = opt.flag("Whole debates: compare with each vote instead of the winner.")
     measure: tuple[str, ...] = opt.repeatable(
-        str,
         "Measure of ir-measures for TREC runs, repeatable; the first ranks them. "
         "[default: nDCG@10, RR, R@10, R@100]",
         "-M --measure",
         metavar="MEASURE",
     )
     per: Per | None = opt.option(
-        get_args(Per), "Print a row for each of these instead, as CSV or with --json as JSON."
+        "Print a row for each of these instead, as CSV or with --json as JSON."
     )
     samples: int = opt.option(
-        int,
         "Bootstrap samples for confidence intervals and comparisons.",
         least=100,
         default=SAMPLES,

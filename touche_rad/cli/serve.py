@@ -52,21 +52,19 @@ class ServeOptions(opt.ModelOptions):
     judge: opt.PluginSpec = opt.JUDGE
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "judge")
     also_debater: tuple[opt.PluginSpec, ...] = opt.repeatable(
-        opt.PluginSpec,
         "Further debater of the debate page, repeatable. [default: all that work]",
         env=True,
     )
     also_judge: tuple[opt.PluginSpec, ...] = opt.repeatable(
-        opt.PluginSpec, "Further judge of the debate page, repeatable.", env=True
+        "Further judge of the debate page, repeatable.", env=True
     )
     host: str = opt.HOST
     port: int = opt.PORT
-    max_body: int = opt.option(int, "Maximum size of a request in MiB.", metavar="MIB", default=4)
+    max_body: int = opt.option("Maximum size of a request in MiB.", metavar="MIB", default=4)
     max_requests: int = opt.option(
-        int, "Maximum requests at a time; further ones get status 503.", default=4096
+        "Maximum requests at a time; further ones get status 503.", default=4096
     )
     token: str = opt.option(
-        str,
         "Token that clients must send, of 16 characters or more.",
         metavar="TEXT",
         env=True,
@@ -74,13 +72,11 @@ class ServeOptions(opt.ModelOptions):
     )
     is_open: bool = opt.flag("Answer clients on other machines without a token.", "--open")
     hosts: tuple[str, ...] = opt.repeatable(
-        str,
         "Name under which browsers may open the server; repeatable.",
         "--allow-host",
         metavar="NAME",
     )
     grace: float = opt.option(
-        float,
         "Seconds to finish requests after SIGTERM.",
         metavar="SECONDS",
         env=True,
@@ -90,7 +86,6 @@ class ServeOptions(opt.ModelOptions):
         "Start the server again when it is killed or crashes; clients wait meanwhile."
     )
     deadline: float = opt.option(
-        float,
         "Time limit per answer in seconds, without the time that it waits for its turn; with "
         "this time at most 280. On timeout the fallback answers.",
         metavar="SECONDS",

@@ -21,36 +21,31 @@ TURNS: Final = 5
 class SimulateOptions(opt.ModelOptions, opt.FileOptions):
     """The options of `simulate`."""
 
-    claims: Path | None = opt.argument(Path, "[CLAIMS]", required=False)
+    claims: Path | None = opt.argument("[CLAIMS]", required=False)
     output: Path | None = opt.output("Simulations to write.")
     debater: opt.PluginSpec = opt.DEBATER
     plugin_options: opt.PluginOptions = opt.plugin_options("debater", "user")
     user: str = opt.option(
-        str,
         "Simulated user: rules, model(persona=NAME|FILE.toml), or the URL of a "
         "user-simulation endpoint.",
         metavar="NAME|URL",
         default="rules",
     )
     turns: int | None = opt.option(
-        int,
         f"User turns per debate. [default: {TURNS}; under TIRA, maxTurns of the configuration]",
         env=True,
     )
     both_sides: bool = opt.flag("Let two debaters play both sides of each claim; writes contests.")
     against: opt.PluginSpec | None = opt.option(
-        opt.PluginSpec, "With --both-sides: the other debater. [default: the same one]"
+        "With --both-sides: the other debater. [default: the same one]"
     )
-    rounds: int | None = opt.option(
-        int, f"With --both-sides: speeches per side. [default: {ROUNDS}]"
-    )
+    rounds: int | None = opt.option(f"With --both-sides: speeches per side. [default: {ROUNDS}]")
     words: int | None = opt.option(
-        int,
         "With --both-sides: maximum words per speech; 0 = no limit. [default: --max-words]",
         least=0,
     )
     samples: int = opt.option(
-        int, "With --both-sides: answers per speech, each in a contest of its own.", default=1
+        "With --both-sides: answers per speech, each in a contest of its own.", default=1
     )
 
 

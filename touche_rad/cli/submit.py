@@ -22,7 +22,7 @@ from touche_rad.tira.submission import COLLECTIONS, PLUGINS, check_host, load
 class SubmitOptions(TrialOptions):
     """The options of `submit`."""
 
-    name: str | None = opt.argument(str, "[NAME]", required=False)
+    name: str | None = opt.argument("[NAME]", required=False)
 
 
 @command(

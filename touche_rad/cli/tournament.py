@@ -64,26 +64,24 @@ JUDGE_PANEL: Final = "grice"
 class TournamentOptions(opt.ModelOptions):
     """The options of `tournament`."""
 
-    claims: Path = opt.argument(Path, "CLAIMS")
+    claims: Path = opt.argument("CLAIMS")
     output: Path = opt.output("Folder for contests, outcomes and ratings.", "DIR", required=True)
     debaters: tuple[opt.PluginSpec, ...] = opt.repeatable(
-        opt.PluginSpec,
         "A debater that takes part; give two or more.",
         "-d --debater",
     )
     panel: opt.PluginSpec = opt.option(
-        opt.PluginSpec,
         "Panel, or a judge of responses, whose mean scores decide.",
         "-j --judge judge",
         default=opt.PluginSpec(JUDGE_PANEL),
     )
     plugin_options: opt.PluginOptions = opt.plugin_options("judge", "debater")
-    rounds: int = opt.option(int, "Speeches per side in a debate.", default=3)
-    words: int = opt.option(int, "Maximum words per speech; 0 = no limit.", least=0, default=60)
+    rounds: int = opt.option("Speeches per side in a debate.", default=3)
+    words: int = opt.option("Maximum words per speech; 0 = no limit.", least=0, default=60)
     judge_model: str | None
-    prior: float = opt.option(float, "Prior: number of virtual draws per debater.", default=1.0)
+    prior: float = opt.option("Prior: number of virtual draws per debater.", default=1.0)
     samples: int = opt.option(
-        int, "Bootstrap samples of the claims for confidence intervals.", least=0, default=1000
+        "Bootstrap samples of the claims for confidence intervals.", least=0, default=1000
     )
 
 

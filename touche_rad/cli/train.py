@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final, Literal, get_args
+from typing import Any, Final, Literal
 
 import click
 
@@ -50,12 +50,12 @@ def _print_result(result: Mapping[str, Any]) -> None:
 class ExamplesOptions(opt.Common):
     """The options of `train examples`."""
 
-    debates: Path = opt.argument(Path, "DEBATES")
-    labels: Path = opt.argument(Path, "LABELS")
+    debates: Path = opt.argument("DEBATES")
+    labels: Path = opt.argument("LABELS")
     output: Path = opt.output("Examples to write.", checked=True, required=True)
     replace: bool
     criteria: str | None
-    count: int = opt.option(int, "Examples per criterion and label.", default=10)
+    count: int = opt.option("Examples per criterion and label.", default=10)
     common: bool = opt.flag("Draw one set for all criteria, of twice COUNT turns.")
 
 
@@ -88,9 +88,7 @@ def examples(options: ExamplesOptions) -> None:
 # --- the language model of a debater
 
 Wording = Literal["close", "free"]
-WORDING: Final[Wording] = opt.option(
-    get_args(Wording), "The debater's option wording.", default="close"
-)
+WORDING: Final[Wording] = opt.option("The debater's option wording.", default="close")
 
 
 @opt.offering("seed", "restart", "replace", "quiet")
@@ -99,31 +97,28 @@ class AdapterOptions(opt.Common):
 
     sources: tuple[Path, ...] = opt.arguments("FILE...", with_traces=True)
     base: str | None = opt.option(
-        str, "Model to train: a folder, or OWNER/NAME of Hugging Face.", metavar="MODEL"
+        "Model to train: a folder, or OWNER/NAME of Hugging Face.", metavar="MODEL"
     )
-    epochs: float = opt.option(float, "Passes over the data.", default=3.0, section=TRAINING)
+    epochs: float = opt.option("Passes over the data.", default=3.0, section=TRAINING)
     rate: float = opt.option(
-        float, "Learning rate; the default is the paper's.", default=1e-5, section=TRAINING
+        "Learning rate; the default is the paper's.", default=1e-5, section=TRAINING
     )
-    batch: int = opt.option(int, "Records per forward pass.", default=4, section=TRAINING)
-    accumulate: int = opt.option(int, "Batches per optimiser step.", default=1, section=TRAINING)
-    rank: int = opt.option(int, "Rank of LoRA.", default=16, section=TRAINING)
-    alpha: int = opt.option(int, "Alpha of LoRA.", default=32, section=TRAINING)
-    dropout: float = opt.option(float, "Dropout of LoRA.", least=0, default=0.05, section=TRAINING)
+    batch: int = opt.option("Records per forward pass.", default=4, section=TRAINING)
+    accumulate: int = opt.option("Batches per optimiser step.", default=1, section=TRAINING)
+    rank: int = opt.option("Rank of LoRA.", default=16, section=TRAINING)
+    alpha: int = opt.option("Alpha of LoRA.", default=32, section=TRAINING)
+    dropout: float = opt.option("Dropout of LoRA.", least=0, default=0.05, section=TRAINING)
     longest: int = opt.option(
-        int, "Maximum tokens of a record; longer ones are left out.", default=4096, section=TRAINING
+        "Maximum tokens of a record; longer ones are left out.", default=4096, section=TRAINING
     )
     held_out: float = opt.option(
-        float,
         "Share of the topics that is held out.",
         least=0,
         default=0.1,
         section=TRAINING,
         place=2,
     )
-    precision: Precision = opt.option(
-        get_args(Precision), "Number format.", default="auto", section=TRAINING
-    )
+    precision: Precision = opt.option("Number format.", default="auto", section=TRAINING)
     checkpointing: bool = opt.flag(
         "Recompute activations, the default: slower, with less memory.",
         "--checkpointing/--no-checkpointing",
@@ -132,7 +127,7 @@ class AdapterOptions(opt.Common):
     )
     output: Path = opt.output("Folder of the model.", "DIR", required=True)
     save_every: int = opt.option(
-        int, "Steps between checkpoints.", default=50, section=TRAINING, place=1
+        "Steps between checkpoints.", default=50, section=TRAINING, place=1
     )
 
 
@@ -182,15 +177,12 @@ class PreferencesOptions(opt.Common):
     sources: tuple[Path, ...] = opt.arguments("FILE...", with_traces=True)
     output: Path = opt.output("Pairs to write.", checked=True, required=True)
     replace: bool
-    margin: float = opt.option(float, "Minimum difference of the mean.", least=0, default=0.0)
+    margin: float = opt.option("Minimum difference of the mean.", least=0, default=0.0)
     score: Scope = opt.option(
-        get_args(Scope), "Scores of a panel: of the answer's round, or the debate.", default="round"
+        "Scores of a panel: of the answer's round, or the debate.", default="round"
     )
-    reward: str = opt.option(
-        str, "Dimensions to compare.", metavar="all|DIMENSION,...", default="all"
-    )
+    reward: str = opt.option("Dimensions to compare.", metavar="all|DIMENSION,...", default="all")
     pairing: Pairing = opt.option(
-        get_args(Pairing),
         "What the answers of a pair share: the turns before, or debate and round.",
         default="context",
     )
@@ -229,12 +221,12 @@ class DpoOptions(AdapterOptions):
     """The options of `train dpo`."""
 
     begins: Path | None = opt.option(
-        Path, "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
+        "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
     )
-    batch: int = opt.option(int, "Pairs per forward pass.", default=1, section=TRAINING)
-    accumulate: int = opt.option(int, "Batches per optimiser step.", default=8, section=TRAINING)
+    batch: int = opt.option("Pairs per forward pass.", default=1, section=TRAINING)
+    accumulate: int = opt.option("Batches per optimiser step.", default=8, section=TRAINING)
     beta: float = opt.option(
-        float, "Strength of the reference model; 1 in the paper's formula.", default=0.1
+        "Strength of the reference model; 1 in the paper's formula.", default=0.1
     )
 
 

@@ -39,7 +39,7 @@ MANIFEST: Final = "manifest.json"
 class LoopOptions(opt.Common):
     """The options of `train loop`."""
 
-    plan: Path = opt.argument(Path, "PLAN.toml")
+    plan: Path = opt.argument("PLAN.toml")
     output: Path = opt.output("Folder of the loop.", "DIR", required=True)
     replace: bool
     dry_run: bool = opt.flag(

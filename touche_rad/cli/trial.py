@@ -50,23 +50,21 @@ class TrialOptions(opt.Common):
     """The options of a trial."""
 
     collection: Path | None = opt.option(
-        Path, "Arguments that the image indexes; without NAME, start a trial."
+        "Arguments that the image indexes; without NAME, start a trial."
     )
     debater: opt.PluginSpec | None = opt.option(
-        opt.PluginSpec, "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d --debater"
+        "Debater to try: NAME or NAME(KEY=VALUE,...).", "-d --debater"
     )
     judge: opt.PluginSpec | None = opt.option(
-        opt.PluginSpec, "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge"
+        "Judge to try: NAME or NAME(KEY=VALUE,...).", "-j --judge"
     )
     official: bool = opt.flag("Submit with the organisers' client and simulated user.")
     output: Path = opt.output(
         "Folder for the files of the trial.", "DIR", default=Path("submission")
     )
-    save: str | None = opt.option(
-        str, "Write the entry to tira.yml under this name.", metavar="ENTRY"
-    )
+    save: str | None = opt.option("Write the entry to tira.yml under this name.", metavar="ENTRY")
     upload: bool = opt.flag("Print the command that uploads; without it, only a trial run.")
-    file: Path = opt.option(Path, "File with the submissions.", default=Path("tira.yml"))
+    file: Path = opt.option("File with the submissions.", default=Path("tira.yml"))
 
 
 def try_plugins(options: TrialOptions, collection: Path) -> None:

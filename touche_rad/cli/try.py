@@ -45,15 +45,14 @@ _SECONDS: Final = 0.3
 class TryOptions(opt.ModelOptions):
     """The options of `try`."""
 
-    plugin: opt.PluginSpec = opt.argument(opt.PluginSpec, "FILE.py|NAME")
+    plugin: opt.PluginSpec = opt.argument("FILE.py|NAME")
     on: Path | None = opt.option(
-        Path,
         "Claims or debates whose claims are debated; for a judge: debates with --labels. "
         "[default: the demo's]",
         "--on",
     )
-    labels: Path | None = opt.option(Path, "For a judge: the labels of the debates of --on.")
-    turns: int = opt.option(int, "User turns per debate.", default=TURNS)
+    labels: Path | None = opt.option("For a judge: the labels of the debates of --on.")
+    turns: int = opt.option("User turns per debate.", default=TURNS)
     output: Path = opt.output("Folder for debates, verdicts and page.", "DIR", default=Path("try"))
     watch: bool = opt.flag("Try again each time a file of the plugin is saved.", _WATCH_FLAG)
     plugin_options: opt.PluginOptions = opt.plugin_options("plugin")
