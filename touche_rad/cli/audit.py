@@ -42,16 +42,12 @@ def audit_command(options: AuditOptions) -> int:
     """
     from touche_rad import files
     from touche_rad.files.records import write_text
-    from touche_rad.plugins import find
     from touche_rad.score.audit import audit
 
     out = options.output / "audit.json" if options.output is not None else None
     bad = files.BadLines(skip=options.skip_bad)
     texts = options.plugin_options["judge"]
-    judges = {
-        spec.name: find("judge", spec.name).configure(spec.with_options(texts).options)
-        for spec in options.judges
-    }
+    judges = {spec.name: spec.with_options(texts).configure("judge") for spec in options.judges}
     with prepare.open_session(options, *judges.values(), out=out) as session:
         if session.model is not None:
             session.model.begin_trace()

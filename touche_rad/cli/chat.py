@@ -19,7 +19,6 @@ from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, is_demo
 from touche_rad.errors import OptionError, ToucheRadError
-from touche_rad.plugins import find
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import judge_view
 from touche_rad.text import count_words, printable
@@ -55,13 +54,13 @@ def chat_command(options: ChatOptions) -> int:
     touche-rad serve also shows why an answer cites an argument, and saves debates.
     """
     options = replace(options, index=options.index or DEMO)
-    debater = find("debater", options.debater.name).configure(options.debater.options)
+    debater = options.debater.configure("debater")
     judge = None
     plugins: list[Configured] = [debater]
     if options.judge.name != OFF:
         if prepare.is_panel(options.judge.name):
             raise OptionError(f"{options.judge.name} judges whole debates, not responses")
-        judge = find("judge", options.judge.name).configure(options.judge.options)
+        judge = options.judge.configure("judge")
         plugins.append(judge)
     with prepare.open_session(options, *plugins, needs_index=True) as session:
         Chat(options, session, debater, judge).run()

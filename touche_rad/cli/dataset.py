@@ -149,7 +149,6 @@ def evaluate(options: EvaluateOptions) -> None:
     Judges: the official precision, recall and F1 per maxim, and the mean F1. Debaters: the shares
     of yes of a judge, missing responses (they count as no), long ones and those without citation.
     """
-    from touche_rad.plugins import find
     from touche_rad.score.export import PROTOTEXT
     from touche_rad.tira import evaluator
 
@@ -163,7 +162,7 @@ def evaluate(options: EvaluateOptions) -> None:
         if options.strict:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
         spec = (options.judge or opt.DEFAULT).with_options(options.plugin_options["judge"])
-        judge = find("judge", spec.name).configure(spec.options)
+        judge = spec.configure("judge")
         with prepare.open_session(options, judge, out=out / evaluator.EVALUATIONS) as session:
             loaded = judge.make(session.services)
             result = evaluator.evaluate_debaters(options.run, truths, out, loaded, judge.tag)

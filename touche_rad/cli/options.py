@@ -22,6 +22,7 @@ from itertools import count
 from pathlib import Path
 from types import UnionType
 from typing import (
+    TYPE_CHECKING,
     Any,
     Final,
     Literal,
@@ -44,6 +45,9 @@ from touche_rad.cli.help_text import Option, Section
 from touche_rad.errors import UserError
 from touche_rad.frozen import frozen
 from touche_rad.runs.shard import Shard
+
+if TYPE_CHECKING:
+    from touche_rad.plugins import Configured, Kind
 
 Class = TypeVar("Class")
 Value = TypeVar("Value")
@@ -132,11 +136,32 @@ def parameters_of(options_class: type[object]) -> dict[str, click.Parameter]:
     parameters: dict[str, click.Parameter] = {}
     annotations = get_type_hints(options_class)
     for name, declared in offered.items():
-        settings = {**_settings_of(_type_of(annotations[name]), declared.how), **declared.settings}
+        how = declared.how
+        least = how.get("least")
+        most = how.get("most")
+        annotation = annotations[name]
+        several = get_origin(annotation) in (Union, UnionType, tuple)  # or None, or more values
+        kind = get_args(annotation)[0] if several else annotation
+        of_kind: dict[str, Any] = {}
+        if get_origin(kind) is Literal:
+            of_kind = {"type": click.Choice(get_args(kind))}
+        elif kind is int:
+            of_kind = {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
+        elif kind is float:
+            limits = click.FloatRange(least or 0, most, min_open=least is None)
+            of_kind = {"type": limits, "metavar": "N"}
+        elif kind is Path:
+            path = click.Path(file_okay="only_folders" not in how, path_type=Path)
+            of_kind = {"type": path, "metavar": "FILE"}
+        elif kind is PluginSpec:
+            of_kind = {"type": _parse_plugin, "metavar": "NAME"}
+        elif kind is Shard:
+            of_kind = {"type": _parse_shard}
+        settings = {**of_kind, **declared.settings}
         if declared.names is None:
             parameters[name] = click.Argument([name], **settings)
             continue
-        env = declared.how.get("env")
+        env = how.get("env")
         variables = f"TOUCHE_RAD_{name.upper()}" if env is True else env or None
         flags = re.findall(r"-\S+", declared.names) or [f"--{name.replace('_', '-')}"]
         keys = re.findall(r"(?<!\S)\w+", declared.names) or [name]
@@ -160,6 +185,12 @@ class PluginSpec:
         from touche_rad.plugins.registry import plugin_text
 
         return plugin_text(self.name, self.options)
+
+    def configure(self, kind: Kind) -> Configured[Any]:
+        """Find the plugin and read its options."""
+        from touche_rad.plugins import find
+
+        return find(kind, self.name).configure(self.options)
 
     def with_options(self, options: Mapping[str, str]) -> PluginSpec:
         """Return it with the options of `-O` in the place of its own."""
@@ -187,32 +218,6 @@ def _parse_plugin(text: PluginSpec | str) -> PluginSpec:
 
 def _parse_shard(text: str) -> Shard | None:
     return Shard.parse(text) if text else None
-
-
-def _type_of(annotation: Any) -> Any:
-    """Return the type of an option's values: its annotation without `None` and `tuple`."""
-    if get_origin(annotation) in (Union, UnionType, tuple):
-        return get_args(annotation)[0]
-    return annotation
-
-
-def _settings_of(kind: Any, how: How) -> dict[str, Any]:
-    """Return the settings of click for values of a type."""
-    least = how.get("least")
-    most = how.get("most")
-    if get_origin(kind) is Literal:
-        return {"type": click.Choice(get_args(kind))}
-    if kind is int:
-        return {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
-    if kind is float:
-        numbers = click.FloatRange(least or 0, most, min_open=least is None)
-        return {"type": numbers, "metavar": "N"}
-    if kind is Path:
-        path = click.Path(file_okay="only_folders" not in how, path_type=Path)
-        return {"type": path, "metavar": "FILE"}
-    if kind is PluginSpec:
-        return {"type": _parse_plugin, "metavar": "NAME"}
-    return {"type": _parse_shard} if kind is Shard else {}
 
 
 def _declare(default: object, names: str | None, how: How, **settings: Any) -> Any:

@@ -67,9 +67,8 @@ def respond_command(options: RespondOptions) -> int:
     for option, value in of_runs.items():
         if is_on_screen and value:
             raise OptionError(f"{option} is for runs over a file, without --say and --explain")
-    from touche_rad.plugins import find
 
-    debater = find("debater", options.debater.name).configure(options.debater.options)
+    debater = options.debater.configure("debater")
     if not is_on_screen:
         from touche_rad import files
         from touche_rad.runs.play import RespondJob

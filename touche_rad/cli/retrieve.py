@@ -16,7 +16,7 @@ from touche_rad.cli.console import Label, next_step, plain, print_json, print_te
 from touche_rad.cli.program import command
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import InputError, ToucheRadError, UserError, WorkError
-from touche_rad.plugins import LoadedRetriever, find, index_backend_of
+from touche_rad.plugins import LoadedRetriever, index_backend_of
 from touche_rad.runs.fallbacks import InvalidResult, describe_failure
 from touche_rad.text import is_blank, printable, redact
 
@@ -73,7 +73,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
     is_on_screen = utterance is not None or options.explain
     depth = options.depth or (DEPTH_OF_RUN if utterance is None else DEPTH_ON_SCREEN)
 
-    retriever = find("retriever", options.retriever.name).configure(options.retriever.options)
+    retriever = options.retriever.configure("retriever")
     tag = redact(retriever.tag).replace(" ", "_")
     results: list[tuple[str, str, list[Hit]]] = []
     with (

@@ -28,7 +28,6 @@ from touche_rad.plugins import (
     LoadedJudge,
     Once,
     Services,
-    find,
     registered,
 )
 
@@ -121,8 +120,8 @@ def serve_command(options: ServeOptions) -> None:
     else:
         listener.close()
     logging.getLogger("httpx2").setLevel(logging.WARNING)  # it logs each request
-    debater = find("debater", options.debater.name).configure(options.debater.options)
-    judge = find("judge", options.judge.name).configure(options.judge.options)
+    debater = options.debater.configure("debater")
+    judge = options.judge.configure("judge")
     opens_index = bool(options.index) or not debater.works_without_index
     debaters, judges = _select_further(options, debater, judge, has_index=opens_index)
     further = [*debaters, *judges]
@@ -266,8 +265,8 @@ def _select_further(
 ) -> tuple[list[Configured[LoadedDebater]], list[Configured[LoadedJudge]]]:
     """Return further debaters and judges of the page; by default, all debaters that work here."""
     has_model = prepare.names_model(options)
-    debaters = [find("debater", spec.name).configure(spec.options) for spec in options.also_debater]
-    judges = [find("judge", spec.name).configure(spec.options) for spec in options.also_judge]
+    debaters = [spec.configure("debater") for spec in options.also_debater]
+    judges = [spec.configure("judge") for spec in options.also_judge]
     for further in (*debaters, *judges):
         missing = further.plugin.missing(index=True, model=has_model)
         if missing:

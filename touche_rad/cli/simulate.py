@@ -75,7 +75,6 @@ def simulate_command(options: SimulateOptions) -> int:
         if getattr(options, flag) not in (None, 1):
             raise OptionError(f"--{flag} is for --both-sides")
     from touche_rad import files
-    from touche_rad.plugins import find
     from touche_rad.runs.play import SimulateJob
     from touche_rad.tira.input import configured_turns
     from touche_rad.users import parse_user
@@ -85,7 +84,7 @@ def simulate_command(options: SimulateOptions) -> int:
         "simulate", options, options.claims, {files.Kind.CLAIMS}, files.Kind.SIMULATIONS
     )
     user = parse_user(options.user, options.plugin_options["user"])
-    debater = find("debater", options.debater.name).configure(options.debater.options)
+    debater = options.debater.configure("debater")
     job = SimulateJob(
         source=places.source,
         debater=debater,

@@ -260,10 +260,10 @@ def _select_panel(options: TournamentOptions) -> tuple[Configured[LoadedPanel], 
     """Return the panel, and whether it, or the judge by which it decides, calls the model."""
     spec = options.panel
     if not prepare.is_panel(spec.name):
-        find("judge", spec.name).configure(spec.options)
+        spec.configure("judge")
         spec = opt.PluginSpec(JUDGE_PANEL, {"judge": str(spec)})
     spec = spec.with_options(options.plugin_options["judge"])
-    panel = find("panel", spec.name).configure(spec.options)
+    panel = spec.configure("panel")
     if panel.plugin.name != JUDGE_PANEL:
         return panel, panel.plugin.uses_model
     judge = dict(panel.options)["judge"]

@@ -23,7 +23,7 @@ from touche_rad.errors import ToucheRadError, UserError, WorkError
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.files.records import copy_file, refuse_links, write_text
 from touche_rad.models.checks import Check, checks
-from touche_rad.plugins import Kind, Plugin, build_index, find, open_index
+from touche_rad.plugins import Kind, Plugin, build_index, open_index
 from touche_rad.plugins.registry import IMPORTED
 from touche_rad.session import Session
 from touche_rad.text import clean, printable
@@ -88,7 +88,7 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
     plugins: dict[Kind, Plugin] = {}
     for kind, spec in specs.items():
         with _step(kind) as results:
-            selected = find(kind, spec.name).configure(spec.options)
+            selected = spec.configure(kind)
             plugin = selected.plugin
             missing = plugin.missing(index=True, model=has_model)
             if missing:
