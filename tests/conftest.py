@@ -9,6 +9,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
+from contextlib import chdir, nullcontext
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -61,14 +62,20 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 
 
 IN_OWN_FOLDER = (
+    "bench",
     "cli",
     "contests",
     "debaters",
     "files",
     "judges",
+    "labelling",
     "models",
     "plugins",
     "report",
+    "retrieval",
+    "runs",
+    "tira",
+    "training",
 )
 """Folders whose tests run in their `tmp_path`."""
 SHARED = (
@@ -137,15 +144,16 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(
-    monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest, tmp_path: Path
-) -> None:
-    """No setting of the machine may reach a test, nor the width of its terminal.
+def _own_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
+    """A test of some folders runs in its own empty folder, `tmp_path`, and names its files relative to it."""
+    is_in_own = request.path.parent.name in IN_OWN_FOLDER
+    with chdir(tmp_path) if is_in_own else nullcontext():
+        yield
 
-    A test of some folders runs in its own empty folder, `tmp_path`, and names its files relative to it.
-    """
-    if request.path.parent.name in IN_OWN_FOLDER:
-        monkeypatch.chdir(tmp_path)
+
+@pytest.fixture(autouse=True)
+def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No setting of the machine may reach a test, nor the width of its terminal."""
     monkeypatch.setenv("COLUMNS", "80")
     for name in list(os.environ):
         if name.startswith(FOREIGN) and name not in KEPT:

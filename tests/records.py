@@ -18,8 +18,8 @@ END_OF_RUN: Final = {
 """The fields that each status has."""
 
 
-def read_json(path: Path) -> Any:
-    return json.loads(path.read_text("utf-8"))
+def read_json(path: str | Path) -> Any:
+    return json.loads(Path(path).read_text("utf-8"))
 
 
 def read_cases(name: str) -> Any:
@@ -33,22 +33,23 @@ def read_table(name: str) -> list[list[str]]:
     return [line.split("\t") for line in table.splitlines()]
 
 
-def read_status(output: Path) -> Any:
+def read_status(output: str | Path) -> Any:
     """Return the status of a run that wrote a file."""
-    return read_json(output.with_name(f"{output.name}.status.json"))
+    return read_json(f"{output}.status.json")
 
 
-def read_records(path: Path) -> list[Any]:
+def read_records(path: str | Path) -> list[Any]:
     """Return what each line of a file says in JSON."""
-    return [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    return [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
 
 
-def write_records(path: Path, *records: object) -> Path:
+def write_records(path: str | Path, *records: object) -> Path:
     """Write one line of JSON for each record."""
     return write_lines(path, map(json.dumps, records))
 
 
-def write_lines(path: Path, lines: Iterable[str]) -> Path:
+def write_lines(path: str | Path, lines: Iterable[str]) -> Path:
+    path = Path(path)
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return path
 
@@ -61,6 +62,6 @@ def with_flipped_bits(content: bytes, step: int) -> Iterator[tuple[int, bytes]]:
         yield bit // 8, bytes(changed)
 
 
-def copy_lines(source: Path, path: Path, count: int = 1) -> Path:
+def copy_lines(source: str | Path, path: str | Path, count: int = 1) -> Path:
     """Write the first lines of a file."""
-    return write_lines(path, source.read_text("utf-8").splitlines()[:count])
+    return write_lines(path, Path(source).read_text("utf-8").splitlines()[:count])

@@ -42,15 +42,16 @@ class Brief:
 LINES = {"claims.tsv": 3, "debates.jsonl": 3, "labels.jsonl": 3}
 
 
-def write_data(folder: Path) -> Path:
+def write_data(place: str | Path) -> Path:
     """Write two claims, and three labelled debates, into a folder."""
+    folder = Path(place)
     folder.mkdir(parents=True, exist_ok=True)
     for name, count in LINES.items():
         copy_lines(demo_file(name), folder / name, count)
     return folder
 
 
-def write_bench(folder: Path, plan: str = SMALL) -> Path:
+def write_bench(folder: str | Path, plan: str = SMALL) -> Path:
     """Write a plan with its data."""
     path = write_data(folder) / "bench.toml"
     path.write_text(plan, "utf-8")

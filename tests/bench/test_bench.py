@@ -34,32 +34,32 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def bench(finished: Path, tmp_path: Path) -> Path:
+def bench(finished: Path) -> Path:
     """Return a copy of the bench, which the test may change."""
-    return Path(shutil.copytree(finished, tmp_path / "small"))
+    return Path(shutil.copytree(finished, "small"))
 
 
-def verify_bench(folder: Path, *words: str) -> str:
+def verify_bench(folder: str | Path, *words: str) -> str:
     """Return the difference that `bench verify` prints."""
     ended = touche_rad("bench", "verify", folder, *words, code=1)
     return ended.err.splitlines()[-1].removeprefix("touche-rad: error: ")
 
 
-def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
-    claims = write_data(tmp_path / "data") / "claims.tsv"
+def test_new_bench_has_a_plan_data_and_hashes() -> None:
+    claims = write_data("data") / "claims.tsv"
     entries = "--turns 1 -d verbatim -d grounded(k=3) -d verbatim -j length -j zsl --user rules"
     words = ("--claims", claims, "-i", "demo", *entries.split())
-    touche_rad("bench", "new", tmp_path / "rad", *words, err=" -m MODEL")
-    plan = tomllib.loads((tmp_path / "rad" / "bench.toml").read_text())
+    touche_rad("bench", "new", "rad", *words, err=" -m MODEL")
+    plan = tomllib.loads(Path("rad/bench.toml").read_text())
     assert plan["debaters"] == {
         "verbatim": "verbatim",
         "grounded-k-3": "grounded(k=3)",
         "verbatim-2": "verbatim",
     }
     assert plan["pages"]["baselines"] == ["verbatim", "verbatim-2", "length"]
-    assert (tmp_path / "rad" / "claims.tsv").read_bytes() == claims.read_bytes()
+    assert Path("rad/claims.tsv").read_bytes() == claims.read_bytes()
     assert plan["sha256"] == {"claims": hashlib.sha256(claims.read_bytes()).hexdigest()}
-    touche_rad("bench", "new", tmp_path / "rad", code=2, err="--replace")
+    touche_rad("bench", "new", "rad", code=2, err="--replace")
 
 
 @pytest.mark.parametrize(
@@ -73,7 +73,7 @@ def test_new_bench_has_a_plan_data_and_hashes(tmp_path: Path) -> None:
     ],
 )
 def test_refused_new_bench_leaves_nothing(words: tuple[str | Path, ...], tmp_path: Path) -> None:
-    touche_rad("bench", "new", *words, cwd=tmp_path, code=2)
+    touche_rad("bench", "new", *words, code=2)
     assert not list(tmp_path.iterdir())
 
 
@@ -92,20 +92,20 @@ def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
     assert page.count("significantly") == 1, "in the legend of ranks, which no row needs"
 
 
-def test_a_second_run_has_the_same_files(finished: Path, tmp_path: Path) -> None:
+def test_a_second_run_has_the_same_files(finished: Path) -> None:
     before = contents(finished)
     touche_rad("bench", "run", finished)
     assert contents(finished) == before
     touche_rad("bench", "verify", finished)
-    touche_rad("bench", "run", finished, "-o", tmp_path / "again")
+    touche_rad("bench", "run", finished, "-o", "again")
     first = read_json(finished / "results" / "record.json")
-    second = read_json(tmp_path / "again" / "record.json")
+    second = read_json("again/record.json")
     for key in ("outputs", "files", "entries", "inputs"):
         assert first[key] == second[key], key
 
 
-def test_a_judge_of_played_debates_gets_the_index(tmp_path: Path) -> None:
-    plan = write_bench(tmp_path / "small", WITH_LABELS.replace("length", "grounded"))
+def test_a_judge_of_played_debates_gets_the_index() -> None:
+    plan = write_bench("small", WITH_LABELS.replace("length", "grounded"))
     touche_rad("bench", "run", plan.parent)
     results = plan.parent / "results"
     played = read_json(results / f"{VERDICTS.replace('length', 'grounded')}.status.json")
@@ -117,20 +117,20 @@ def test_a_judge_of_played_debates_gets_the_index(tmp_path: Path) -> None:
 def test_a_bench_says_of_its_judges_what_score_says(tmp_path: Path) -> None:
     for name in ("debates.jsonl", "labels.jsonl"):
         shutil.copy(demo_file(name), tmp_path)
-    plan = tmp_path / "bench.toml"
+    plan = Path("bench.toml")
     plan.write_text(
         'format = 1\nname = "judges"\ndebates = "debates.jsonl"\nlabels = "labels.jsonl"\n'
         'judges = { length = "length", grounded = "grounded" }\n'
     )
-    ended = touche_rad("bench", "run", plan, "-o", tmp_path / "out")
-    runs = [tmp_path / f"out/labelled/seed-0/{judge}.jsonl" for judge in ("length", "grounded")]
-    scored = touche_rad("score", *runs, tmp_path / "labels.jsonl").out
+    ended = touche_rad("bench", "run", plan, "-o", "out")
+    runs = [Path(f"out/labelled/seed-0/{judge}.jsonl") for judge in ("length", "grounded")]
+    scored = touche_rad("score", *runs, "labels.jsonl").out
     assert ", significantly (" in scored
     assert scored.partition("\n\n")[0] in ended.out
 
 
-def test_the_screen_of_a_finished_bench(bench: Path) -> None:
-    check_screen("bench.run", touche_rad("bench", "run", "small", cwd=bench.parent), bench.parent)
+def test_the_screen_of_a_finished_bench(bench: Path, tmp_path: Path) -> None:
+    check_screen("bench.run", touche_rad("bench", "run", bench), tmp_path)
 
 
 @pytest.mark.parametrize(
@@ -147,7 +147,7 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
 
 @pytest.mark.parametrize(
     ("field", "change"),
-    read_cases("bench/a_damaged_record_is_refused.json"),
+    read_cases("bench/damaged_records.json"),
 )
 def test_a_damaged_record_is_refused(bench: Path, field: str, change: dict[str, object]) -> None:
     record = bench / "results" / "record.json"
@@ -155,11 +155,11 @@ def test_a_damaged_record_is_refused(bench: Path, field: str, change: dict[str, 
     touche_rad("bench", "verify", bench, code=2, err=f"{record}: {field}: ")
 
 
-def test_changed_data_are_refused(tmp_path: Path) -> None:
-    touche_rad("bench", "new", tmp_path / "rad")
-    claims = tmp_path / "rad" / "claims.tsv"
+def test_changed_data_are_refused() -> None:
+    touche_rad("bench", "new", "rad")
+    claims = Path("rad/claims.tsv")
     claims.write_text(claims.read_text().replace("a", "b", 1))
-    touche_rad("bench", "run", tmp_path / "rad", code=2, err="sha256.claims")
+    touche_rad("bench", "run", "rad", code=2, err="sha256.claims")
 
 
 def test_results_of_other_settings_need_replace(bench: Path) -> None:
@@ -189,16 +189,16 @@ def test_a_run_that_fails_does_not_stop_the_others(bench: Path) -> None:
 def test_warnings_of_several_runs_are_printed_once_and_no_folder_of_the_user(
     tmp_path: Path,
 ) -> None:
-    (tmp_path / "own.toml").write_text('description = "Mine."')
+    Path("own.toml").write_text('description = "Mine."')
     with scripted.serving() as server:
         server.always = scripted.content("yes")
         judge = f'zsl = {{ plugin = "zsl(profile=own.toml)", model = "{server.url}#tiny" }}'
         plan = write_bench(tmp_path, WITH_LABELS.replace('length = "length"', judge))
-        warnings = touche_rad("bench", "run", plan, "-o", tmp_path / "out").err
+        warnings = touche_rad("bench", "run", plan, "-o", "out").err
     assert warnings.count("no log probabilities") == 1
     assert "(and 1 more)" in warnings
     assert "without a language model" not in warnings
-    for path in (tmp_path / "out").rglob("*.json"):
+    for path in Path("out").rglob("*.json"):
         assert str(tmp_path) not in path.read_text("utf-8")
 
 
@@ -240,29 +240,28 @@ def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: P
         "new",
         "rad",
         *words.split(),
-        cwd=tmp_path,
         err="next: touche-rad bench run rad --plugin rad/brief.py\n",
     )
-    touche_rad("bench", "run", "rad", cwd=tmp_path, code=2, err="--plugin rad/brief.py")
-    touche_rad("bench", "run", "rad", "--trust", cwd=tmp_path)
-    touche_rad("bench", "verify", "rad", cwd=tmp_path)
+    touche_rad("bench", "run", "rad", code=2, err="--plugin rad/brief.py")
+    touche_rad("bench", "run", "rad", "--trust")
+    touche_rad("bench", "verify", "rad")
 
     plugin.write_text(BRIEF.replace("Nothing", "No evidence"))
-    other = tmp_path / "rad" / "results" / DEBATES
+    other = Path(f"rad/results/{DEBATES}")
     before = other.stat().st_mtime_ns
-    edited = touche_rad("bench", "run", "rad", "--plugin", "brief.py", cwd=tmp_path)
+    edited = touche_rad("bench", "run", "rad", "--plugin", "brief.py")
     assert [line for line in edited.err.splitlines() if line.startswith("again: ")] == [
         "again: debates/seed-0/rules/brief.jsonl (--plugin brief.py changed)",
         "again: debates/seed-0/rules/brief.grounded.jsonl (input changed)",
     ]
     assert other.stat().st_mtime_ns == before
-    touche_rad("bench", "verify", "rad", cwd=tmp_path)
-    copy = tmp_path / "rad" / "brief.py"
+    touche_rad("bench", "verify", "rad")
+    copy = Path("rad/brief.py")
     assert copy.read_bytes() == plugin.read_bytes()
     copy.write_text(BRIEF)
-    assert verify_bench(tmp_path / "rad").startswith(f"{copy}: ")
+    assert verify_bench("rad").startswith(f"{copy}: ")
     os.utime(plugin, (0, 0))
-    refused = touche_rad("bench", "run", "rad", "--plugin", "brief.py", cwd=tmp_path, code=2)
+    refused = touche_rad("bench", "run", "rad", "--plugin", "brief.py", code=2)
     assert "--plugin rad/brief.py" in refused.error
     assert copy.read_text() == BRIEF
 
@@ -283,17 +282,17 @@ def test_missing_plan_and_folder_with_other_files_are_refused(tmp_path: Path) ->
     touche_rad(
         "bench", "run", write_bench(tmp_path), "-o", tmp_path, code=2, err="exists already: "
     )
-    touche_rad("bench", "run", "nosuch", cwd=tmp_path, code=2, err="nosuch")
+    touche_rad("bench", "run", "nosuch", code=2, err="nosuch")
 
 
 def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
-    (tmp_path / "broken.py").write_text(
+    Path("broken.py").write_text(
         "from touche_rad.plugins import debater\n\n\n"
         '@debater("broken")\nclass Broken:\n    def __init__(self, options, services): ...\n\n'
         '    def answer(self, debate):\n        raise ValueError("broken")\n'
     )
     plan = write_bench(tmp_path, SMALL.replace('"verbatim" }', '"broken" }'))
-    words = ("-o", tmp_path / "out", "--plugin", tmp_path / "broken.py")
+    words = ("-o", "out", "--plugin", "broken.py")
     touche_rad("bench", "run", plan, *words, code=1, err=DEBATES)
 
 
@@ -315,9 +314,9 @@ def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(be
         assert "not scored: labelled/seed-0/broken.jsonl: " in text
 
 
-def test_labels_of_fewer_debates_are_refused_at_once(tmp_path: Path) -> None:
-    labels = tmp_path / "labels.jsonl"
-    bench = tmp_path / "new"
+def test_labels_of_fewer_debates_are_refused_at_once() -> None:
+    labels = Path("labels.jsonl")
+    bench = Path("new")
     labels.write_text("".join(demo_file("labels.jsonl").read_text().splitlines(True)[1:]))
     data = ("--debates", demo_file("debates.jsonl"), "--labels", labels)
     touche_rad("bench", "new", bench, *data, "-j", "length", code=2, err=str(labels))
@@ -331,9 +330,9 @@ def test_error_names_file_key_and_the_right_name(tmp_path: Path) -> None:
     messages = {}
     for before, after in CHANGES:
         plan = write_bench(tmp_path, SMALL.replace(before, after, 1))
-        ended = touche_rad("bench", "run", plan, "-o", tmp_path / "out", code=2)
+        ended = touche_rad("bench", "run", plan, "-o", "out", code=2)
         assert ended.err.startswith(f"touche-rad: error: {plan}: "), after
         assert ended.err.count("\n") == 1, after
-        assert not (tmp_path / "out").exists(), after
+        assert not Path("out").exists(), after
         messages[f"{before} -> {after}"] = ended
     check_messages("bench.plan", messages, tmp_path)

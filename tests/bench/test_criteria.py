@@ -59,13 +59,10 @@ def model() -> Iterator[str]:
 
 
 @pytest.mark.parametrize("name", [*shipped_names(), "mine.toml"])
-def test_a_study_goes_from_a_question_to_a_leaderboard(
-    name: str, model: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    mine = tmp_path / "mine.toml"
+def test_a_study_goes_from_a_question_to_a_leaderboard(name: str, model: str) -> None:
+    mine = Path("mine.toml")
     mine.write_bytes((Path(__file__).parents[1] / mine.name).read_bytes())
-    (tmp_path / "claims.tsv").write_bytes(demo_file("claims.tsv").read_bytes())
-    monkeypatch.chdir(tmp_path)
+    Path("claims.tsv").write_bytes(demo_file("claims.tsv").read_bytes())
 
     def run(*words: str, code: int = 0) -> Ended:
         return touche_rad(*words, code=code)
@@ -86,14 +83,14 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
     kinds = {criterion.key: criterion.answers for criterion in criteria}
     best = {key: label_value(len(answers.values) - 1, answers) for key, answers in kinds.items()}
     run("label", "verbatim", "grounded", *chosen, "-o", "labels.jsonl", "--summary")
-    labels = tmp_path / "labels.jsonl"
+    labels = Path("labels.jsonl")
     text = labels.read_text()
     for key, label in best.items():
         text = text.replace(f'"{key}": null', f'"{key}": {json.dumps(label)}', LABELLED)
     labels.write_text(text)
 
-    together = "".join((tmp_path / path).read_text() for path in runs)
-    (tmp_path / "all.zsl").write_text(together)
+    together = "".join(Path(path).read_text() for path in runs)
+    Path("all.zsl").write_text(together)
     report = as_json("score", "all.zsl", "labels.jsonl", *chosen)
     assert {"always-yes", "most-frequent"} & {row["run"] for row in report["rows"]}
     rows = {row["maxim"]: row for row in report["rows"]}
@@ -115,12 +112,12 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(
     ranked = set(keys) & set(kinds)
     if len(ranked) < len(kinds):  # a judge of categories asks a model
         plan = plan.replace(', always-yes = "always-yes"', "").replace('"always-yes"', "")
-    (tmp_path / "bench.toml").write_text(plan)
-    (tmp_path / "debates.jsonl").write_bytes((tmp_path / "verbatim").read_bytes())
+    Path("bench.toml").write_text(plan)
+    Path("debates.jsonl").write_bytes(Path("verbatim").read_bytes())
     line = json.dumps([{**best, "criteria": criteria.label_tags[0]}])
     labels.write_text(f"{line}\n" * CLAIMS)
     run("bench", "run", "bench.toml", "-m", model, "-o", "results")
-    figures = read_json(tmp_path / "results" / "figures.json")
+    figures = read_json("results/figures.json")
     assert figures["measure"] == MEASURES[name]
     assert {debater["name"] for debater in figures["debaters"]} == {"verbatim", "grounded"}
     for debater in figures["debaters"]:

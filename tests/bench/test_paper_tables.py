@@ -36,9 +36,8 @@ def each_table() -> Iterator[Any]:
 
 @pytest.mark.parametrize("name", each_table())
 def test_cells_have_the_measure_of_the_paper(
-    name: str, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+    name: str, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     server.always = known_answer
     monkeypatch.setenv("TOUCHE_RAD_WEB", str(KNOWN_DATA / "web"))
     words = command_of(name, KNOWN_DATA, f"{server.url}#tiny")
@@ -46,7 +45,7 @@ def test_cells_have_the_measure_of_the_paper(
     table = load(name)
     ours: dict[str, list[float | str]] = defaultdict(list)
     papers: list[float | str] = []
-    for cell in read_json(Path("out/table.json"))["cells"]:
+    for cell in read_json("out/table.json")["cells"]:
         ours[cell["row"]].append("" if cell["ours"] is None else round(cell["ours"], 4))
         papers.append("" if cell["paper"] is None else cell["paper"])
     in_paper = [value for row in table.rows for value in row.values]
@@ -60,10 +59,7 @@ def test_cells_have_the_measure_of_the_paper(
     assert "$ touche-rad" not in again.err  # finished commands are not run again
 
 
-def test_a_debate_that_is_too_long_is_not_completed(
-    tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_a_debate_that_is_too_long_is_not_completed(server: Scripted) -> None:
 
     def act(handler: Handler) -> None:
         direct = "The speeches of the debate:" in prompt_of(handler.body)
@@ -71,17 +67,14 @@ def test_a_debate_that_is_too_long_is_not_completed(
 
     server.always = act
     touche_rad(*command_of("debatrix/table7", KNOWN_DATA, f"{server.url}#tiny"))
-    cells = read_json(Path("out/table.json"))["cells"]
+    cells = read_json("out/table.json")["cells"]
     values = {(cell["row"], cell["column"]): cell["ours"] for cell in cells}
     assert values["Direct", "Completion"] == values["Direct", "Accuracy"] == 0
     assert values["Debatrix-F", "Completion"] == pytest.approx(800 / 9)
     assert values["Debatrix-F", "Accuracy"] == pytest.approx(500 / 9)
 
 
-def test_errors_are_those_to_each_vote_if_wanted(
-    tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_errors_are_those_to_each_vote_if_wanted(server: Scripted) -> None:
 
     def act(handler: Handler) -> None:
         is_long = handler.body["model"] == "tiny-0" and "Ban zoos." in prompt_of(handler.body)
@@ -90,7 +83,7 @@ def test_errors_are_those_to_each_vote_if_wanted(
     server.always = act
     words = command_of("inspiredebate/table3", KNOWN_DATA, f"{server.url}#tiny")
     touche_rad(*words, "--votes")
-    cells = {cell["row"]: cell for cell in read_json(Path("out/table.json"))["cells"]}
+    cells = {cell["row"]: cell for cell in read_json("out/table.json")["cells"]}
     # Of four votes, three are for the first debater, whom ChatGPT's scores prefer.
     assert cells["ChatGPT"]["ours"] == pytest.approx(100 * 0.25**0.5)
     assert cells["always con"]["ours"] == pytest.approx(100 * 0.75**0.5)
@@ -100,9 +93,8 @@ def test_errors_are_those_to_each_vote_if_wanted(
 
 
 def test_fallbacks_of_a_tournament_are_those_of_its_row(
-    tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TOUCHE_RAD_WEB", str(KNOWN_DATA / "web"))
 
     def act(handler: Handler) -> None:
@@ -110,33 +102,31 @@ def test_fallbacks_of_a_tournament_are_those_of_its_row(
 
     server.always = act
     touche_rad(*command_of("inspiredebate/figure3", KNOWN_DATA, f"{server.url}#tiny"))
-    cells = read_json(Path("out/table.json"))["cells"]
+    cells = read_json("out/table.json")["cells"]
     counts = {cell["row"]: cell["fallbacks"] for cell in cells}
     assert counts == {"LLaMA-8B": 8, "Inspire-LLaMA-8B": 0}
 
 
 def test_the_next_speech_is_written_and_scored_alone_by_the_judge_of_m(
-    data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+    data: Path, server: Scripted
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     server.always = example_answer
     touche_rad(*command_of("rdebater/table1", data, f"{server.url}#tiny"))
     (recorded,) = read_records(data / "short/debates.jsonl")
     first, second, _ = recorded["simulation"]["userTurns"]
-    (contest,) = read_records(Path("out/gpt-4o-llm-contests.jsonl"))
+    (contest,) = read_records("out/gpt-4o-llm-contests.jsonl")
     texts = [speech["text"] for speech in contest["speeches"]]
     assert texts[1] == first["systemResponse"]["utterance"]
     assert texts[3] == second["systemResponse"]["utterance"]
-    (outcome,) = read_records(Path("out/gpt-4o-llm-outcomes.jsonl"))
+    (outcome,) = read_records("out/gpt-4o-llm-outcomes.jsonl")
     assert {scored["round"] for scored in outcome["outcome"]["details"]["responses"]} == {3}
     sent = {(body["model"], body["temperature"]) for body in server.asked}
     assert sent == {("tiny", 0.0), ("tiny-0", 0.2)}
 
 
 def test_options_reach_the_runs_and_other_data_need_replace(
-    data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+    data: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     server.always = example_answer
     Path("data").mkdir()
     contests = (data / "debateart.jsonl").read_text("utf-8")
@@ -157,17 +147,14 @@ def test_options_reach_the_runs_and_other_data_need_replace(
     assert len(Path("out/inspirescore.jsonl").read_text("utf-8").splitlines()) == 1
 
 
-def test_a_table_stops_after_a_first_row_without_a_result(
-    data: Path, tmp_path: Path, server: Scripted
-) -> None:
+def test_a_table_stops_after_a_first_row_without_a_result(data: Path, server: Scripted) -> None:
     server.always = content("?")
-    words = f"bench run paper:debatrix/table5 --data {data} -o {tmp_path}/out -m"
+    words = f"bench run paper:debatrix/table5 --data {data} -o out -m"
     run = touche_rad(*words.split(), f"{server.url}#tiny", code=1)
     assert run.err.count("$ touche-rad judge") == 1
 
 
-def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_is_missing_is_named(tmp_path: Path) -> None:
     Path("claims.tsv").write_text("claim\nZoos should close.\n")
     messages = {}
     for line in (
@@ -199,18 +186,17 @@ def test_missing_and_too_few_labels_are_refused(
     table: str, files: list[str], named: str, tmp_path: Path
 ) -> None:
     for name in files:
-        copy_lines(demo_file(f"{name}.jsonl"), tmp_path / f"{name}.jsonl", 4)
-    words = f"bench run paper:{table} --data {tmp_path} -o {tmp_path}/out -m http://localhost:9#m"
+        copy_lines(demo_file(f"{name}.jsonl"), f"{name}.jsonl", 4)
+    words = f"bench run paper:{table} --data {tmp_path} -o out -m http://localhost:9#m"
     touche_rad(*words.split(), code=2, err=named)
 
 
 def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(
-    data: Path, tmp_path: Path, server: Scripted, monkeypatch: pytest.MonkeyPatch
+    data: Path, server: Scripted
 ) -> None:
-    monkeypatch.chdir(tmp_path)
     Path("data").mkdir()
     for name, lines in (("debates", 1), ("labels", 1), ("examples", 40)):
-        copy_lines(data / f"{name}.jsonl", Path(f"data/{name}.jsonl"), lines)
+        copy_lines(data / f"{name}.jsonl", f"data/{name}.jsonl", lines)
 
     def answer(handler: Handler) -> None:
         (content("?") if len(server.asked) <= 80 else example_answer)(handler)
@@ -218,7 +204,7 @@ def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(
     def cells(code: int, column: str) -> dict[str, dict[str, Any]]:
         run = touche_rad(*words, code=code)
         assert (run.err.count("\nerror: ") > 0) == (code == 1), run.err
-        written = read_json(Path("out/table.json"))["cells"]
+        written = read_json("out/table.json")["cells"]
         return {cell["row"]: cell for cell in written if cell["column"] == column}
 
     server.always = answer

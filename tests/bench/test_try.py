@@ -39,8 +39,8 @@ class Short:
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     write_data(tmp_path)
-    (tmp_path / "brief.py").write_text(BRIEF)
-    (tmp_path / "short.py").write_text(JUDGE)
+    Path("brief.py").write_text(BRIEF)
+    Path("short.py").write_text(JUDGE)
     return tmp_path
 
 

@@ -60,8 +60,8 @@ def end_of(program: pexpect.spawn) -> tuple[int, str]:
     return program.exitstatus, program.before
 
 
-def test_a_bar_fits_the_terminal_and_is_wiped(tmp_path: Path) -> None:
-    code, shown = end_of(call_at_terminal(60, "index", ARGUMENTS, "-o", tmp_path / "index"))
+def test_a_bar_fits_the_terminal_and_is_wiped() -> None:
+    code, shown = end_of(call_at_terminal(60, "index", ARGUMENTS, "-o", Path("index")))
     lines = CONTROL.sub("", shown).replace("\n", "\r").split("\r")
     bars = [line for line in lines if line.startswith("indexing ")]
     assert code == 0
@@ -70,16 +70,16 @@ def test_a_bar_fits_the_terminal_and_is_wiped(tmp_path: Path) -> None:
     assert shown.rindex("\x1b[2K") > shown.rindex("indexing ")
 
 
-def test_quiet_shows_nothing(tmp_path: Path) -> None:
-    assert end_of(call_at_terminal(100, "index", ARGUMENTS, "-o", tmp_path / "index", "-q")) == (
+def test_quiet_shows_nothing() -> None:
+    assert end_of(call_at_terminal(100, "index", ARGUMENTS, "-o", Path("index"), "-q")) == (
         0,
         "",
     )
 
 
 @pytest.mark.long
-def test_ctrl_c_prints_one_line_and_the_run_can_be_resumed(tmp_path: Path) -> None:
-    out = tmp_path / "s.jsonl"
+def test_ctrl_c_prints_one_line_and_the_run_can_be_resumed() -> None:
+    out = "s.jsonl"
     command = ("simulate", demo_file("debates.jsonl"), "-i", "demo", "-o", out, "--turns", "10")
     program = call_at_terminal(60, *command)
     program.expect(r"\b1?[1-9]/20\b")
@@ -96,8 +96,8 @@ def test_ctrl_c_prints_one_line_and_the_run_can_be_resumed(tmp_path: Path) -> No
 
 
 @pytest.fixture(name="chat")
-def _chat(tmp_path: Path) -> Iterator[pexpect.spawn]:
-    plugin = tmp_path / "plugin.py"
+def _chat() -> Iterator[pexpect.spawn]:
+    plugin = Path("plugin.py")
     plugin.write_text(PLUGIN)
     program = call_at_terminal(
         80, "--plugin", plugin, "chat", "-i", "demo", "-d", "echo-back", "-j", "off"

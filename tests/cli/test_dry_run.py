@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Any
 
@@ -22,10 +23,11 @@ def _long(*names: str) -> list[Any]:
     return [pytest.param(name, marks=pytest.mark.long) for name in names]
 
 
-def dry_run(*args: str | Path, cwd: Path) -> str:
+def dry_run(*args: str | Path) -> str:
     """Call a command with --dry-run, which writes nothing, and return what it prints."""
-    ended = touche_rad(*args, "--dry-run", cwd=cwd)
-    assert list(cwd.iterdir()) == [], ended.err
+    before = os.listdir()
+    ended = touche_rad(*args, "--dry-run")
+    assert os.listdir() == before, ended.err
     return ended.out
 
 
@@ -36,18 +38,16 @@ def estimated_calls(text: str) -> int:
 
 @pytest.mark.parametrize(("judge", "calls"), [("zsl", 12), ("zsl(profile=paper)", 48)])
 def test_the_calls_of_a_judge_are_those_of_its_run(
-    judge: str, calls: int, server: Scripted, tmp_path: Path
+    judge: str, calls: int, server: Scripted
 ) -> None:
     filling(server)
-    place = tmp_path / "plan"
-    place.mkdir()
-    four = tmp_path / "four.jsonl"
+    four = "four.jsonl"
     copy_lines(DEBATES, four, 4)
-    plan = dry_run("judge", four, "-j", judge, cwd=place)
+    plan = dry_run("judge", four, "-j", judge)
     assert estimated_calls(plan) == calls
     assert "4 debates" in plan
     assert server.asked == []
-    touche_rad("judge", four, "-j", judge, "-m", f"{server.url}#tiny", "-o", tmp_path / "e.jsonl")
+    touche_rad("judge", four, "-j", judge, "-m", f"{server.url}#tiny", "-o", "e.jsonl")
     assert len(server.asked) == calls
 
 
@@ -61,22 +61,20 @@ def test_the_calls_of_a_judge_are_those_of_its_run(
         ("judge", demo_file("contests.jsonl"), "-j", "grice"),
     ],
 )
-def test_a_run_without_a_model_has_no_calls(
-    command: tuple[str | Path, ...], tmp_path: Path
-) -> None:
-    assert "no model calls" in dry_run(*command, cwd=tmp_path)
+def test_a_run_without_a_model_has_no_calls(command: tuple[str | Path, ...]) -> None:
+    assert "no model calls" in dry_run(*command)
 
 
 @pytest.mark.parametrize("debater", ["composed", *_long("sinai", "rdebater", "inspiredebate")])
-def test_every_debater_is_estimated(debater: str, tmp_path: Path) -> None:
-    plan = dry_run("respond", DEBATES, "-i", "demo", "-d", debater, cwd=tmp_path)
+def test_every_debater_is_estimated(debater: str) -> None:
+    plan = dry_run("respond", DEBATES, "-i", "demo", "-d", debater)
     assert estimated_calls(plan) >= 60
     assert "fallback" not in plan
 
 
 @pytest.mark.parametrize("panel", ["debgraph", *_long("debatrix", "inspirescore")])
-def test_every_panel_is_estimated(panel: str, tmp_path: Path) -> None:
-    plan = dry_run("judge", demo_file("contests.jsonl"), "-j", panel, cwd=tmp_path)
+def test_every_panel_is_estimated(panel: str) -> None:
+    plan = dry_run("judge", demo_file("contests.jsonl"), "-j", panel)
     assert estimated_calls(plan) >= 10
 
 
@@ -84,7 +82,7 @@ def test_every_panel_is_estimated(panel: str, tmp_path: Path) -> None:
 def test_an_option_of_runs_is_refused_for_one_message(
     option: tuple[str, ...], tmp_path: Path
 ) -> None:
-    touche_rad("respond", "--say", "Zoos are bad.", *option, cwd=tmp_path, code=2, err=option[0])
+    touche_rad("respond", "--say", "Zoos are bad.", *option, code=2, err=option[0])
     assert not list(tmp_path.iterdir())
 
 

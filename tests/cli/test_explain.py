@@ -76,7 +76,7 @@ def test_each_turn_of_a_file_is_explained() -> None:
 
 def test_a_model_may_choose_another_candidate_than_the_best() -> None:
     best = next(row for row in explain_as_json(*ZOOS) if row["rank"] == 1)
-    script = Path("model.jsonl")
+    script = "model.jsonl"
     write_records(script, {"answer": {"number": 2}})
     rows = explain_as_json(*ZOOS, "-m", f"scripted:{script}")
     (chosen,) = [row for row in rows if row["chosen"]]

@@ -87,13 +87,7 @@ def test_a_run_on_another_index_is_checked_next(claims: Path) -> None:
     checked = touche_rad(*check)
     assert "not fit" not in checked.out, checked.out
     touche_rad(*judge, err="\nwith an index\n")
-    touche_rad(
-        "judge",
-        "runs.jsonl",
-        "-o",
-        "alone.jsonl",
-        err="\nwithout an index (-i)\n",
-    )
+    touche_rad("judge", "runs.jsonl", "-o", "alone.jsonl", err="\nwithout an index (-i)\n")
 
 
 def test_the_next_steps_of_ones_own_criteria_work_as_printed(
@@ -111,9 +105,7 @@ def test_the_next_steps_of_ones_own_criteria_work_as_printed(
     follow("prompts", "zsl", *criteria, "-o", "prompts")
     touche_rad("simulate", claims, "-i", "demo", "-o", "all.jsonl", "--turns", "3")
     follow("judge", "all.jsonl", "-j", "zsl", *criteria, "-o", "judged.jsonl")
-    session = open_session(
-        Path("all.jsonl"), Path("labels.jsonl"), criteria=read_criteria(criteria[1])
-    )
+    session = open_session(Path("all.jsonl"), criteria=read_criteria(criteria[1]))
     for at, place in enumerate(session.queue):
         for criterion in session.criteria:
             session.answer(place, criterion.key, at % len(criterion.answers.values))
@@ -125,7 +117,7 @@ def test_the_next_steps_of_ones_own_criteria_work_as_printed(
 
 
 def test_quiet_commands_and_runs_under_tira_name_no_next_step(claims: Path) -> None:
-    out = Path("evaluations.jsonl")
+    out = "evaluations.jsonl"
     assert "next:" not in touche_rad("judge", DEBATES, "-o", out, "-q").err
     Path("in").mkdir()
     Path("in/debates.jsonl").write_bytes(DEBATES.read_bytes())

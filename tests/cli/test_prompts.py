@@ -54,7 +54,7 @@ def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
 
 
 def test_text_of_a_debate_cannot_control_the_terminal() -> None:
-    path = Path("debates.jsonl")
+    path = "debates.jsonl"
     debate = {"messages": [{"role": role, "content": "No \x1b[2J way"} for role in ROLES]}
     write_records(path, debate)
     shown = touche_rad("prompts", "zsl", path, out="way")

@@ -66,7 +66,7 @@ def test_a_key_that_may_be_a_word_is_hidden_in_messages_and_kept_in_debates(
 
 @pytest.mark.parametrize(
     ("words", "hidden"),
-    read_cases("cli/other_keys_and_keys_in_addresses_are_hid.json"),
+    read_cases("cli/texts_with_keys.json"),
 )
 @pytest.mark.parametrize("name", ["TOUCHE_RAD_TOKEN", "TOUCHE_RAD_ES_PASSWORD"])
 def test_other_keys_and_keys_in_addresses_are_hidden(
@@ -93,7 +93,7 @@ def test_one_planted_key_reaches_no_output(
         server.always = lambda handler: handler.say(200, content.encode())
         url = f"{server.url}?api_key={key}#tiny"
         out, cache = Path("run.jsonl"), Path("cache")
-        debates = Path("debates.jsonl")
+        debates = "debates.jsonl"
         copy_lines(demo_file("debates.jsonl"), debates)
         model = ("-i", "demo", "-d", "composed", "-m", url, "--cache", cache)
         ended = touche_rad("respond", debates, "-o", out, *model, code=None)

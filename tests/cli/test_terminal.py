@@ -90,9 +90,9 @@ MISTAKES = (
 
 
 def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
-    folder = tmp_path / "work"
+    folder = Path("work")
     folder.mkdir()
-    (tmp_path / "bare.py").write_text("class Bare: ...\n")
+    Path("bare.py").write_text("class Bare: ...\n")
     messages = {}
     for line in MISTAKES:
         words = shlex.split(line.replace("FOLDER", str(tmp_path)))
@@ -103,19 +103,19 @@ def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
     check_messages("mistakes", messages, tmp_path)
 
 
-def test_the_nearest_source_of_a_setting_wins(tmp_path: Path) -> None:
-    (tmp_path / "touche-rad.toml").write_text(
+def test_the_nearest_source_of_a_setting_wins() -> None:
+    Path("touche-rad.toml").write_text(
         'debater = "verbatim"\nmax_words = 40\nturns = 7\n[simulate]\nturns = 2\n'
     )
     env = {"TOUCHE_RAD_MAX_WORDS": "20", "TOUCHE_RAD_DEBATER": "grounded"}
     call = ("simulate", CLAIMS, "-i", "demo", "--max-words", "30", "-o", "run.jsonl")
-    touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path, env=env)
-    identity = read_status(tmp_path / "run.jsonl")["identity"]
+    touche_rad("--config", "touche-rad.toml", *call, env=env)
+    identity = read_status("run.jsonl")["identity"]
     used = {key: identity[key] for key in ("max_words", "debater", "turns")}
     assert used == {"max_words": 30, "debater": "grounded", "turns": 2}
 
 
-def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
+def test_a_wrong_setting_is_named() -> None:
     messages = {}
     for text in (
         "debatr = 'x'",
@@ -124,25 +124,23 @@ def test_a_wrong_setting_is_named(tmp_path: Path) -> None:
         "list = 3",
         "[list]\noptions = 3",
     ):
-        (tmp_path / "touche-rad.toml").write_text(text)
-        messages[text] = touche_rad("list", "--config", "touche-rad.toml", cwd=tmp_path, code=None)
+        Path("touche-rad.toml").write_text(text)
+        messages[text] = touche_rad("list", "--config", "touche-rad.toml", code=None)
         assert messages[text].code == 2, text
     check_messages("settings", messages)
 
 
 @pytest.mark.parametrize("text", ["debater =", "judge = 3\n[judge]\n"])
-def test_settings_that_are_no_toml_are_refused(tmp_path: Path, text: str) -> None:
-    (tmp_path / "touche-rad.toml").write_text(text)
-    touche_rad("list", "--config", "touche-rad.toml", cwd=tmp_path, code=2, err="touche-rad.toml: ")
+def test_settings_that_are_no_toml_are_refused(text: str) -> None:
+    Path("touche-rad.toml").write_text(text)
+    touche_rad("list", "--config", "touche-rad.toml", code=2, err="touche-rad.toml: ")
 
 
-def test_options_come_from_the_file_and_are_overridden_by_flags(tmp_path: Path) -> None:
-    (tmp_path / "touche-rad.toml").write_text(
-        'debater = "echo"\n[options]\nshrug = "Meh."\ntimes = 2\n'
-    )
+def test_options_come_from_the_file_and_are_overridden_by_flags() -> None:
+    Path("touche-rad.toml").write_text('debater = "echo"\n[options]\nshrug = "Meh."\ntimes = 2\n')
     call = ("respond", "--say", "Hi.", "-i", "demo", "--config", "touche-rad.toml")
     for flags, answer in (((), "Meh.Meh. Hi."), (("-O", "times=1"), "Meh. Hi.")):
-        ended = touche_rad(*call, *flags, cwd=tmp_path, stranger=True)
+        ended = touche_rad(*call, *flags, stranger=True)
         assert ended.out.strip() == answer, ended.err
 
 
@@ -153,34 +151,34 @@ def test_a_closed_pipe_is_no_error() -> None:
     assert done.stderr == ""
 
 
-def test_doctor_reports_what_is_missing_and_the_fix(tmp_path: Path) -> None:
+def test_doctor_reports_what_is_missing_and_the_fix() -> None:
     checked = touche_rad("doctor", "--json")
     lacking = [check for check in checked.json if not check["ok"]]
     needs = ("needs a language model (-m", "needs the extra ", "needs an index with vectors (")
     assert all(check["found"].startswith(needs) for check in lacking)
     assert "retriever dense" in {check["what"] for check in lacking}
     assert all(check["optional"] for check in lacking)
-    without_index = touche_rad("doctor", "-i", tmp_path / "no-index", code=1)
+    without_index = touche_rad("doctor", "-i", "no-index", code=1)
     assert "touche-rad index" in without_index.out
 
 
-def test_doctor_notices_a_changed_byte_of_an_index(tmp_path: Path, demo_index_path: Path) -> None:
-    index = shutil.copytree(demo_index_path, tmp_path / "index")
+def test_doctor_notices_a_changed_byte_of_an_index(demo_index_path: Path) -> None:
+    index = shutil.copytree(demo_index_path, "index")
     assert changes_that_doctor_notices(index)
     assert "search works" in touche_rad("doctor", "-i", index).out
 
 
-def test_nothing_that_is_printed_controls_the_terminal(tmp_path: Path) -> None:
+def test_nothing_that_is_printed_controls_the_terminal() -> None:
     evil = "\x1b[2J\x1b]0;title\x07"
-    missing = touche_rad("respond", f"{evil}no.jsonl", "-o", tmp_path / "out.jsonl", code=2)
-    collection = tmp_path / "arguments.jsonl"
+    missing = touche_rad("respond", f"{evil}no.jsonl", "-o", "out.jsonl", code=2)
+    collection = "arguments.jsonl"
     argument = {
         "id": f"1{evil}",
         "text": f"Zoos {evil}fund rangers.",
         "attacks": "Zoos should be closed.",
     }
     write_records(collection, argument)
-    index = tmp_path / "index"
+    index = "index"
     touche_rad("index", collection, "-o", index)
     answered = touche_rad(
         "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim"
@@ -218,12 +216,10 @@ SAY = ("respond", "--say", "Zoos should be closed.")
 
 
 @pytest.mark.parametrize("call", [("list",), SAY])
-def test_no_code_that_a_file_of_the_current_folder_names_is_run(
-    tmp_path: Path, call: tuple[str, ...]
-) -> None:
-    (tmp_path / "stranger.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
-    (tmp_path / "touche-rad.toml").write_text('plugins = ["stranger.py"]\n')
-    touche_rad(*call, cwd=tmp_path, err="not used")
-    assert not (tmp_path / "ran").exists()
-    touche_rad("--config", "touche-rad.toml", *call, cwd=tmp_path)
-    assert (tmp_path / "ran").exists()
+def test_no_code_that_a_file_of_the_current_folder_names_is_run(call: tuple[str, ...]) -> None:
+    Path("stranger.py").write_text("from pathlib import Path\nPath('ran').touch()\n")
+    Path("touche-rad.toml").write_text('plugins = ["stranger.py"]\n')
+    touche_rad(*call, err="not used")
+    assert not Path("ran").exists()
+    touche_rad("--config", "touche-rad.toml", *call)
+    assert Path("ran").exists()

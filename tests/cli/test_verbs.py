@@ -19,9 +19,9 @@ CLAIMS = demo_file("claims.tsv")
 
 @pytest.mark.long
 def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
-    ended = touche_rad("demo", "-o", tmp_path / "out", out="always-yes")
+    ended = touche_rad("demo", "-o", "out", out="always-yes")
     assert ended.out.rstrip().endswith(f"Report: {tmp_path / 'out' / 'report.html'}")
-    out = tmp_path / "out"
+    out = Path("out")
     assert len(list(files.read_debates(out / "simulations-grounded.jsonl"))) == 10
     assert len(list(files.read_evaluations(out / "judge-grounded.jsonl"))) == 20
     assert "quality f1" in (out / "scores" / "judge-grounded" / "evaluation.prototext").read_text()
@@ -39,18 +39,18 @@ def test_one_utterance_is_answered_on_the_screen() -> None:
 
 
 def run_under_tira(
-    tmp_path: Path, verb: str, source: Path, *options: str, code: int = 0, **env: str
+    verb: str, source: Path, *options: str, code: int = 0, **env: str
 ) -> tuple[Ended, Path, dict[str, object]]:
     """Run a verb as TIRA does; return how it ended, its output folder and its status."""
-    folder = tmp_path / "input"
-    out = tmp_path / "output"
+    folder = Path("input")
+    out = Path("output")
     folder.mkdir(exist_ok=True)
     (folder / "data-of-any-name").write_bytes(source.read_bytes())
     (folder / "configuration.json").write_text(
         '{"simulation": {\n"topic": {"description": "{{TOPIC_DESCRIPTION}}"},\n"maxTurns": 2}}'
     )
-    places = {"inputDataset": str(folder), "outputDir": str(out)}
-    ended = touche_rad(verb, *options, cwd=tmp_path, env={**places, **env}, code=code)
+    places = {"inputDataset": str(folder.resolve()), "outputDir": str(out.resolve())}
+    ended = touche_rad(verb, *options, env={**places, **env}, code=code)
     return ended, out, read_json(out / "status.json")
 
 
@@ -65,7 +65,7 @@ def run_under_tira(
 def test_under_tira_no_argument_is_needed(
     tmp_path: Path, verb: str, source: Path, output: str, count: int
 ) -> None:
-    _, out, status = run_under_tira(tmp_path, verb, source)
+    _, out, status = run_under_tira(verb, source)
     assert {path.name for path in out.iterdir()} == {output, "status.json"}
     assert status["verb"] == verb
     assert status["state"] == "done"
@@ -78,27 +78,27 @@ def test_under_tira_no_argument_is_needed(
 
 
 def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
-    source = tmp_path / "sim.jsonl"
+    source = Path("sim.jsonl")
     source.write_text(DEBATES.read_text() + "{\n")
-    ended, _, status = run_under_tira(tmp_path, "judge", source, code=2)
+    ended, _, status = run_under_tira("judge", source, code=2)
     assert status["state"] == "failed"
     assert ":21: " in ended.err
-    _, out, status = run_under_tira(tmp_path, "judge", source, "--skip-bad")
+    _, out, status = run_under_tira("judge", source, "--skip-bad")
     assert status["skipped"] == 1
     assert len(read_records(out / "evaluations.jsonl")) == 21
 
 
 @pytest.mark.parametrize("judge", ["always-yes", "grice"])
-def test_judge_prints_the_lines_that_it_would_write(tmp_path: Path, judge: str) -> None:
+def test_judge_prints_the_lines_that_it_would_write(judge: str) -> None:
     printed = touche_rad("judge", DEBATES, "-j", judge, "--json")
     assert printed.err == ""
-    output = tmp_path / "out.jsonl"
+    output = Path("out.jsonl")
     touche_rad("judge", DEBATES, "-j", judge, "-o", output)
     assert printed.out == output.read_text("utf-8")
 
 
-def test_printed_verdicts_skip_or_refuse_invalidread_jsonl(tmp_path: Path) -> None:
-    source = tmp_path / "debates.jsonl"
+def test_printed_verdicts_skip_or_refuse_invalidread_jsonl() -> None:
+    source = Path("debates.jsonl")
     source.write_text("{\n" + DEBATES.read_text("utf-8"), "utf-8")
     refused = touche_rad("judge", source, "--json", code=2, err=f"{source}:1")
     assert refused.out == ""
@@ -118,12 +118,12 @@ class Broken:
 
 
 def test_printed_verdicts_that_are_all_missing_fail(tmp_path: Path) -> None:
-    plugin = tmp_path / "broken.py"
+    plugin = Path("broken.py")
     plugin.write_text(BROKEN)
     call = ("--plugin", plugin, "judge", DEBATES, "-j", "broken", "--json")
-    failed = touche_rad(*call, cwd=tmp_path, code=1, err="error: ")
+    failed = touche_rad(*call, code=1, err="error: ")
     assert len(failed.out.splitlines()) == 20
-    strict = touche_rad(*call, "--strict", cwd=tmp_path, code=1, err="ZeroDivisionError")
+    strict = touche_rad(*call, "--strict", code=1, err="ZeroDivisionError")
     assert strict.out == ""
     assert {path.name for path in tmp_path.iterdir()} <= {"broken.py", "__pycache__"}
 
@@ -140,7 +140,7 @@ def test_a_command_without_an_index_names_the_command_that_makes_one(tmp_path: P
         "retrieve CLAIMS -o run",
     ):
         paths = {"DEBATES": DEBATES, "CLAIMS": CLAIMS}
-        ended = touche_rad(*(paths.get(word, word) for word in line.split()), cwd=tmp_path, code=2)
+        ended = touche_rad(*(paths.get(word, word) for word in line.split()), code=2)
         assert ended.err.count("\n") == 1, line
         assert list(tmp_path.iterdir()) == [], line
         messages[f"touche-rad {line}"] = ended
@@ -154,9 +154,9 @@ def test_one_answer_on_the_demo_collection_that_the_user_chose_has_no_note() -> 
     assert chosen.err == ""
 
 
-def test_the_demo_collection_is_a_location_of_an_index(tmp_path: Path) -> None:
+def test_the_demo_collection_is_a_location_of_an_index() -> None:
     for source, queries in ((CLAIMS, 10), (DEBATES, 60)):
-        out = tmp_path / f"{source.stem}.run"
+        out = Path(f"{source.stem}.run")
         touche_rad("retrieve", source, "-i", "demo", "-k", "2", "-o", out)
         rows = list(files.read_run(out))
         assert len(rows) == 2 * queries
@@ -172,25 +172,25 @@ def test_the_demo_collection_can_be_the_fallback_index() -> None:
 
 
 def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_path: Path) -> None:
-    (tmp_path / "arguments.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
-    touche_rad("index", "arguments.jsonl", "-o", "demo", cwd=tmp_path, code=2, err="demo")
-    touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo", cwd=tmp_path)
+    Path("arguments.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
+    touche_rad("index", "arguments.jsonl", "-o", "demo", code=2, err="demo")
+    touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo")
     say = ("respond", "--say", "Zoos are bad.", "-d", "verbatim", "-i")
-    touche_rad(*say, "./demo", cwd=tmp_path, code=None, out="rare animals")
+    touche_rad(*say, "./demo", code=None, out="rare animals")
 
 
 def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None:
-    claims = tmp_path / "claims.tsv"
+    claims = Path("claims.tsv")
     copy_lines(CLAIMS, claims, 2)
     options = "--turns 1 -d verbatim -m http://x/v1#x".split()
-    ended, _, status = run_under_tira(tmp_path, "simulate", claims, *options)
+    ended, _, status = run_under_tira("simulate", claims, *options)
     assert status["demo"] is True
     warnings: Any = status["warnings"]
     assert [warning["kind"] for warning in warnings] == ["demo index"]
     check_screen("simulate.tira", ended, tmp_path)
 
 
-def test_an_image_built_without_a_collection_says_so(tmp_path: Path, demo_index_path: Path) -> None:
+def test_an_image_built_without_a_collection_says_so(demo_index_path: Path) -> None:
     """Its index comes from the environment; where it lies and what it is called says nothing."""
     image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
     touche_rad(
@@ -200,19 +200,19 @@ def test_an_image_built_without_a_collection_says_so(tmp_path: Path, demo_index_
         "-d",
         "verbatim",
         "-o",
-        tmp_path / "r",
+        "r",
         env=image,
         err="warning: ",
     )
     chosen = ("respond", DEBATES, "--last-only", "-d", "verbatim", "-i", demo_index_path)
-    assert "warning" not in touche_rad(*chosen, "-o", tmp_path / "c").err
+    assert "warning" not in touche_rad(*chosen, "-o", "c").err
 
 
 def test_a_judge_that_uses_no_index_is_fit_to_hand_in(
     tmp_path: Path, demo_index_path: Path
 ) -> None:
     image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
-    ended, _, status = run_under_tira(tmp_path, "judge", DEBATES, "-j", "length", **image)
+    ended, _, status = run_under_tira("judge", DEBATES, "-j", "length", **image)
     assert not status["demo"]
     assert status["warnings"] == []
     assert "not fit" not in ended.err

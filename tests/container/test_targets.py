@@ -96,7 +96,7 @@ def gpu(_gpu: str) -> Iterator[Declared]:
 
 @pytest.mark.parametrize(
     ("target", "user"),
-    read_cases("container/it_answers_and_judges_a_turn_on_a_root_t.json"),
+    read_cases("container/images_and_users.json"),
 )
 def test_it_answers_and_judges_a_turn_on_a_root_that_cannot_be_written_to(
     target: str, user: str | None, request: pytest.FixtureRequest

@@ -73,7 +73,7 @@ def judgements_of(contests: Sequence[Contest], outcomes: Sequence[Outcome]) -> l
 
 @pytest.mark.parametrize(
     ("dimension", "pro", "tie", "con", "rmse"),
-    read_cases("contests/the_rmse_of_always_tie_follows_from_the.json"),
+    read_cases("contests/rmse_of_always_tie.json"),
 )
 def test_the_rmse_of_always_tie_follows_from_the_votes(
     tmp_path: Path, dimension: str, pro: int, tie: int, con: int, rmse: float
@@ -344,7 +344,7 @@ def test_an_invalid_outcome_is_reported_with_its_line(
 ) -> None:
     contests = [contest_of_two(0, {"general": "Pia"})]
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia")]))
-    run = Path("run1.jsonl")
+    run = "run1.jsonl"
     write_records(run, line)
     ended = touche_rad("score", run, "contests.jsonl", code=2, err=expected)
     assert "run1.jsonl:1:" in ended.err
@@ -359,7 +359,7 @@ def test_an_invalid_contest_is_reported(
 ) -> None:
     contests = [contest_of_two(0, {"general": "Pia"})]
     score_runs(tmp_path, contests, judgements_of(contests, [outcome("Pia")]))
-    truth = Path("contests.jsonl")
+    truth = "contests.jsonl"
     record = read_json(truth) | change
     write_records(truth, record)
     touche_rad("score", "run1.jsonl", truth, code=2, err=expected)

@@ -146,7 +146,7 @@ def test_an_invalid_folder_is_reported(change: dict[str, Any], expected: str) ->
 
 @pytest.mark.parametrize(
     ("name", "text", "expected"),
-    read_cases("contests/invalid_gold_is_reported.json"),
+    read_cases("contests/invalid_gold.json"),
 )
 def test_invalid_gold_is_reported(name: str, text: str, expected: str) -> None:
     folder = write_panelbench(Path("bench"))

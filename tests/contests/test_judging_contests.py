@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from tests.records import read_records, read_status
@@ -54,7 +53,7 @@ class Odd(Careless):
 
 
 def test_what_is_no_outcome_has_no_winner_and_the_reason() -> None:
-    out = Path("judged.jsonl")
+    out = "judged.jsonl"
     touche_rad("judge", demo_file("debates.jsonl"), "-j", "odd", "-o", out)
     outcomes = {row["id"]: row["outcome"] for row in read_records(out)}
     reasons = {name: outcomes[name]["reason"] for name in ODD if outcomes[name]["winner"] is None}
@@ -70,11 +69,11 @@ def test_what_is_no_outcome_has_no_winner_and_the_reason() -> None:
 
 
 def test_the_status_names_debates_that_were_judged_in_part() -> None:
-    out = Path("judged.jsonl")
+    out = "judged.jsonl"
     touche_rad(
         "judge", demo_file("debates.jsonl"), "-j", "careless", "-o", out, err="judged in part: 2"
     )
-    status = read_status(Path("judged.jsonl"))
+    status = read_status("judged.jsonl")
     counts = map(EventCount.model_validate, status["events"])
     events = {count.examples[0].kind: count for count in counts}
     in_part = events[EventKind.JUDGED_IN_PART]
@@ -82,5 +81,5 @@ def test_the_status_names_debates_that_were_judged_in_part() -> None:
     assert in_part.examples[0].place.debate == "debate-2"
     assert events[EventKind.UNJUDGED].count == status["counts"]["without a winner"] == 1
     assert status["counts"]["naming only a side"] == 1
-    words = ("judge", demo_file("contests.jsonl"), "-j", "grounded", "-o", Path("b"))
+    words = ("judge", demo_file("contests.jsonl"), "-j", "grounded", "-o", "b")
     touche_rad(*words, code=2, err="contests")

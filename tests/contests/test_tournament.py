@@ -279,7 +279,7 @@ def count_traced_and_resumed(path: Path) -> tuple[int, int]:
 def test_who_may_not_ask_any_more_still_speaks(tmp_path: Path, demo_index_path: Path) -> None:
     _, calls = run_with_model(tmp_path, demo_index_path, "--max-calls", "1")
     assert calls == 1
-    first = read_records(Path("out/contests.jsonl"))[0]
+    first = read_records("out/contests.jsonl")[0]
     assert [speech["speaker"] for speech in first["speeches"]] == ["first", "second"] * 2
 
 
@@ -415,7 +415,7 @@ def test_the_report_escapes_names_and_names_who_is_stronger(
 
 
 def test_a_file_that_is_no_tournament_is_refused(tmp_path: Path, demo_index_path: Path) -> None:
-    page = Path("r.html")
+    page = "r.html"
     touche_rad("report", tmp_path, "-o", page, code=2, err="ratings.json")
     Path("games.jsonl").touch()
     touche_rad("report", tmp_path, "-o", page, code=2, err="not finished")

@@ -81,7 +81,7 @@ HEAVY = argument(3, PENNY, "Light coins are fine.", "Light coins are bad.", "Nob
 
 @pytest.mark.parametrize(
     ("attacks", "supports", "text"),
-    read_cases("debaters/each_field_can_contradict.json"),
+    read_cases("debaters/contradicting_fields.json"),
 )
 def test_each_field_can_contradict(
     server: Scripted, attacks: str, supports: str, text: str

@@ -352,7 +352,7 @@ def test_the_memory_of_an_index_is_part_of_the_identity_of_a_run(server: Scripte
     other = identity("other")
     assert other.pop("annotations.schemes") != mine.pop("annotations.schemes")
     assert other == mine
-    shutil.rmtree(Path("other/annotations"))
+    shutil.rmtree("other/annotations")
     assert identity("other") == mine
 
 
@@ -473,7 +473,7 @@ def test_the_paper_does_not_judge_by_the_tasks_rules_but_the_answer_keeps_to_the
 
 @pytest.mark.parametrize(
     ("module", "calls"),
-    read_cases("debaters/an_ablation_of_lean_leaves_out_the_calls.json"),
+    read_cases("debaters/calls_of_ablations.json"),
 )
 def test_an_ablation_of_lean_leaves_out_the_calls_of_its_module(
     server: Scripted, module: str, calls: list[str]
@@ -560,7 +560,7 @@ def test_the_pro_side_defends_the_motion_itself_and_answers_only_what_was_said(
 
 
 def test_a_literal_keyword_stands_in_the_text_and_a_stem_need_not(server: Scripted) -> None:
-    index = opened(ARGUMENTS, Path("ix"))
+    index = opened(ARGUMENTS, "ix")
     for keyword, literal, by_stem in (("charities", ["7.3"], ["7.3"]), ("charity", [], ["7.3"])):
         answering(server, PAPER | {"Keywords": {"keywords": [keyword]}})
         for match, wanted in (("literal", literal), ("index", by_stem)):

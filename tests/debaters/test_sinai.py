@@ -198,7 +198,7 @@ CHAINED = {"attacks": "text", "supports": "attacks"}
 
 @pytest.mark.parametrize(
     ("profile", "query_field", "fields", "links"),
-    read_cases("debaters/a_query_makes_five_searches_of_which_two.json"),
+    read_cases("debaters/searches_of_a_query.json"),
 )
 def test_a_query_makes_five_searches_of_which_two_are_chained(
     server: Scripted, profile: str, query_field: str, fields: str, links: str
@@ -344,7 +344,7 @@ def test_what_was_cited_before_is_not_cited_again_by_the_lean_profile(server: Sc
 
 @pytest.mark.parametrize(
     ("profile", "calls"),
-    read_cases("debaters/an_ablation_leaves_out_its_step.json"),
+    read_cases("debaters/steps_of_ablations.json"),
 )
 def test_an_ablation_leaves_out_its_step(server: Scripted, profile: str, calls: list[str]) -> None:
     answer(server, profile=profile)

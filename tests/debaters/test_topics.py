@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import nullcontext
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -73,7 +72,7 @@ def test_every_message_gets_an_argument_or_nothing_found(
 ) -> None:
     arguments = [argument.model_copy(update=topics) for argument in ARGUMENTS]
     with with_engine():
-        services = Services(index=opened(arguments, Path("index")))
+        services = Services(index=opened(arguments, "index"))
     grounded = find("debater", "grounded").make(services)
     explained = grounded.explain(debate(ABOLISH, "No.", ASIDE))
     assert {candidate.id for candidate in explained} == {argument.id for argument in arguments}

@@ -107,7 +107,7 @@ def test_the_model_sees_that_the_user_comes_over(server: Scripted, span: str, be
 
 @pytest.mark.parametrize(
     ("options", "begins"),
-    read_cases("debaters/words_of_the_user_are_named_where_there.json"),
+    read_cases("debaters/openings_of_answers.json"),
 )
 def test_words_of_the_user_are_named_where_there_is_room(
     server: Scripted, options: dict[str, str], begins: str

@@ -20,7 +20,7 @@ def test_words_that_refer_to_another_text_are_returned(text: str, words: str) ->
 
 @pytest.mark.parametrize(
     "text",
-    read_cases("evidence/a_text_that_can_be_read_alone_misses_not.json"),
+    read_cases("evidence/texts_that_stand_alone.json"),
 )
 def test_a_text_that_can_be_read_alone_misses_nothing(text: str) -> None:
     assert missing_context(text) == ""

@@ -146,13 +146,13 @@ def test_file_of_another_program_is_not_changed(path: Path, content: bytes, rest
 
 
 def test_links_and_pipes_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("precious")
-    (tmp_path / "link").symlink_to(tmp_path / "file")
-    os.mkfifo(tmp_path / "pipe")
+    Path("file").write_text("precious")
+    Path("link").symlink_to("file")
+    os.mkfifo("pipe")
     for name in ("link", "pipe", "."):
         with expect_error(str(tmp_path / name)):
             AppendLog(tmp_path / name, RUN)
-    assert (tmp_path / "file").read_text() == "precious"
+    assert Path("file").read_text() == "precious"
 
 
 def test_log_has_one_process(path: Path) -> None:

@@ -167,7 +167,7 @@ def test_any_claim_survives_the_parameter_file(claims: list[str]) -> None:
 
 @pytest.mark.parametrize(
     ("fields", "claim"),
-    read_cases("files/a_debate_has_a_claim_or_its_first_messag.json"),
+    read_cases("files/topics_of_debates.json"),
 )
 def test_a_debate_has_a_claim_or_its_first_message_is_it(
     fields: dict[str, Any], claim: str

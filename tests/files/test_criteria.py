@@ -60,7 +60,7 @@ def test_a_file_has_scales_categories_and_questions_of_yes_or_no() -> None:
 
 @pytest.mark.parametrize(
     ("line", "changes_verdicts", "changes_labels"),
-    read_cases("files/a_change_counts_for_whom_it_is_shown_to.json"),
+    read_cases("files/changes_of_criteria.json"),
 )
 def test_a_change_counts_for_whom_it_is_shown_to(
     line: str, changes_verdicts: bool, changes_labels: bool
@@ -70,7 +70,7 @@ def test_a_change_counts_for_whom_it_is_shown_to(
     changed = read_criteria(str(read(THREE.replace(key, f"{key}{line}\n"))))
     assert (changed.tag != original.tag) == changes_verdicts
     assert (changed.label_tags[0] != original.label_tags[0]) == changes_labels
-    run = write_records(Path("run.jsonl"), {"criteria": original.tag})
+    run = write_records("run.jsonl", {"criteria": original.tag})
     labels = [write_records(Path(tag), [{"criteria": tag}]) for tag in original.label_tags]
     for path, changes in ((run, changes_verdicts), (labels[0], changes_labels)):
         if changes:
@@ -115,9 +115,7 @@ def test_a_newer_format_and_an_unknown_name_are_refused() -> None:
         read_criteria("grise")
 
 
-@pytest.mark.parametrize(
-    ("change", "count"), read_cases("files/a_status_may_have_no_criteria_that_a_fil.json")
-)
+@pytest.mark.parametrize(("change", "count"), read_cases("files/criteria_of_a_status.json"))
 def test_a_status_may_have_no_criteria_that_a_file_may_not_have(
     change: dict[str, str], count: int
 ) -> None:
@@ -126,7 +124,7 @@ def test_a_status_may_have_no_criteria_that_a_file_may_not_have(
     forged = honest.model_copy(update={"name": "mine", "criteria": questions})
     status = {**END_OF_RUN, "output": "run.jsonl", "criteria": forged.model_dump(mode="json")}
     Path("run.jsonl.status.json").write_text(json.dumps(status))
-    run = write_records(Path("run.jsonl"), {"criteria": forged.tag})
+    run = write_records("run.jsonl", {"criteria": forged.tag})
     if count == 1 and not change:
         assert len(criteria_of(None, run)) == 1
         official = json.dumps(status).replace('"official": false', '"official": true')

@@ -106,21 +106,21 @@ def test_a_training_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> 
     folder.finish({"recipe": {"base": "x"}})
     assert folder.start_or_resume({"recipe": {"base": "x"}})
     assert folder.finished() is not None
-    set_format(tmp_path / name)
+    set_format(Path(name))
     with expect_error(rf"\(format {NEWER};"):
         _ = folder.start_or_resume({"recipe": {"base": "x"}}), folder.finished()
 
 
-def test_files_of_ours_carry_a_format(tmp_path: Path) -> None:
-    answers = tmp_path / "said.jsonl"
+def test_files_of_ours_carry_a_format() -> None:
+    answers = Path("said.jsonl")
     answers.write_text('{"answer": {"number": 1}}\n')
-    out = tmp_path / "run.jsonl"
+    out = "run.jsonl"
     words = ("simulate", CLAIMS, "-i", "demo", "--turns", "1", "-m", f"scripted:{answers}")
     touche_rad(*words, "-o", out)
-    assert read_status(tmp_path / "run.jsonl")["format"] == 2
-    traced = (tmp_path / "run.jsonl.trace.jsonl").read_text().splitlines()
+    assert read_status("run.jsonl")["format"] == 2
+    traced = Path("run.jsonl.trace.jsonl").read_text().splitlines()
     assert {json.loads(line)["format"] for line in traced} == {1}
-    both = tmp_path / "contests.jsonl"
+    both = Path("contests.jsonl")
     words = ("simulate", CLAIMS, "-d", "verbatim", "-i", "demo", "--both-sides")
     touche_rad(*words, "-o", both)
     assert {json.loads(line)["format"] for line in both.read_text().splitlines()} == {1}

@@ -25,9 +25,9 @@ def simulation(**system: Any) -> dict[str, Any]:
     return {"simulation": {"userTurns": [{"utterance": "U", "systemResponse": answer}]}}
 
 
-def test_a_lone_surrogate_is_replaced(tmp_path: Path) -> None:
+def test_a_lone_surrogate_is_replaced() -> None:
     value = simulation(utterance=HALF, response={"content": HALF, HALF: [HALF]})
-    (debate,) = files.read_debates(write_records(tmp_path / "f", value))
+    (debate,) = files.read_debates(write_records("f", value))
     assert debate.system_texts == (WHOLE,)
     assert debate.model_dump(exclude={"wire"})["turns"][0]["response"]["extra"][WHOLE] == [WHOLE]
     written = json.loads(files.simulation_line(debate))
@@ -42,11 +42,11 @@ def test_a_record_has_at_most_100_levels(open_: str, inside: str, close: str) ->
 
 
 @pytest.mark.parametrize("number", ["1e999", "-1e400", "NaN", "Infinity", "-Infinity"])
-def test_numbers_must_be_finite(tmp_path: Path, number: str) -> None:
+def test_numbers_must_be_finite(number: str) -> None:
     text = json.dumps(simulation() | {"x": 1}).replace('"x": 1', f'"x": {number}')
-    (tmp_path / "f").write_text(text)
+    Path("f").write_text(text)
     with expect_error(number, InputError) as raised:
-        list(files.read_debates(tmp_path / "f"))
+        list(files.read_debates(Path("f")))
     assert raised.value.line == 1
 
 
@@ -55,25 +55,23 @@ def test_numbers_must_be_finite(tmp_path: Path, number: str) -> None:
     read_cases("files/odd_responses.json"),
 )
 def test_a_response_is_text_also_if_the_system_sent_another_value(
-    tmp_path: Path, system: dict[str, Any], said: str
+    system: dict[str, Any], said: str
 ) -> None:
-    (debate,) = files.read_debates(write_records(tmp_path / "f", simulation(**system)))
+    (debate,) = files.read_debates(write_records("f", simulation(**system)))
     assert debate.system_texts == (said,)
     assert json.loads(files.simulation_line(debate)) == simulation(**system)
 
 
-def test_nulls_of_a_collection_are_missing_fields(tmp_path: Path) -> None:
+def test_nulls_of_a_collection_are_missing_fields() -> None:
     value = {"id": "1", "text": "Zoos teach.", "attacks": "Zoos harm.", "original": None}
     nulls = {"topic": None, "tags": None, "supports": None}
-    build_index(
-        files.read_arguments(write_records(tmp_path / "f", value | nulls)), str(tmp_path / "index")
-    )
-    index = open_index(str(tmp_path / "index"))
+    build_index(files.read_arguments(write_records("f", value | nulls)), "index")
+    index = open_index("index")
     (argument,) = index.arguments()
     assert json.loads(files.argument_line(argument)) == value
 
 
-def test_arguments_are_taken_from_debates_once_and_without_their_rank(tmp_path: Path) -> None:
+def test_arguments_are_taken_from_debates_once_and_without_their_rank() -> None:
     argument = {"id": "1", "text": "t", "tags": ["a"], "year": 1999}
     value = {
         "simulated_debate": [
@@ -88,21 +86,21 @@ def test_arguments_are_taken_from_debates_once_and_without_their_rank(tmp_path: 
             {"role": "user", "content": "U", "arguments": "nonsense"},
         ]
     }
-    arguments = files.read_arguments(write_records(tmp_path / "f", value))
+    arguments = files.read_arguments(write_records("f", value))
     lines = [json.loads(line) for line in map(files.argument_line, arguments)]
     assert lines == [{"id": "2", "text": "u"}, argument]
 
 
-def test_the_first_line_that_shows_a_kind_decides(tmp_path: Path) -> None:
+def test_the_first_line_that_shows_a_kind_decides() -> None:
     text = f"{{}}\n\x00\n{json.dumps(simulation())}\n"
-    (tmp_path / "f").write_text(text)
-    assert files.detect_kind(tmp_path / "f") is files.Kind.SIMULATIONS
+    Path("f").write_text(text)
+    assert files.detect_kind(Path("f")) is files.Kind.SIMULATIONS
     bad = BadLines(skip=True)
-    assert len(list(files.read_debates(tmp_path / "f", bad))) == 1
+    assert len(list(files.read_debates(Path("f"), bad))) == 1
     assert bad.count == 2
 
 
-def test_a_run_skips_its_bad_rows_and_keeps_its_scores(tmp_path: Path) -> None:
+def test_a_run_skips_its_bad_rows_and_keeps_its_scores() -> None:
     rows = [
         "q Q0 d 1 1e-09 t",
         "q Q0 e x 2 t",
@@ -110,9 +108,9 @@ def test_a_run_skips_its_bad_rows_and_keeps_its_scores(tmp_path: Path) -> None:
         "q Q0 g 3 nan t",
         "q 7 h 4 -2.5 t",
     ]
-    (tmp_path / "f").write_text("\n".join(rows))
+    Path("f").write_text("\n".join(rows))
     bad = BadLines(skip=True)
-    rows_read = list(files.read_run(tmp_path / "f", bad))
+    rows_read = list(files.read_run(Path("f"), bad))
     assert list(files.run_lines(rows_read)) == ["q Q0 d 1 1e-09 t", "q Q0 h 4 -2.500000 t"]
     assert bad.count == 3
     assert bad.first is not None

@@ -25,14 +25,14 @@ Call = Callable[..., Ended]
 
 
 @pytest.fixture
-def respond(tmp_path: Path, demo_index_path: Path) -> Call:
+def respond(demo_index_path: Path) -> Call:
     """A short run; the options decide which."""
-    source = tmp_path / "in.jsonl"
+    source = "in.jsonl"
     copy_lines(DEBATES, source)
 
     def call(*more: str | Path, code: int | None = 0) -> Ended:
         first = ("respond", source, "--last-only", "-d", "verbatim", "-i", demo_index_path)
-        return touche_rad(*first, "-o", tmp_path / "run.jsonl", *more, code=code)
+        return touche_rad(*first, "-o", "run.jsonl", *more, code=code)
 
     return call
 
@@ -60,24 +60,24 @@ def test_an_input_is_never_replaced(
 ) -> None:
     held = {"d": DEBATES.read_text(), "l": LABELS.read_text(), "e": evaluations}
     for name, text in held.items():
-        (tmp_path / name).write_text(text)
-    (tmp_path / "link").symlink_to("d")
-    ended = touche_rad(*call, "--replace", cwd=tmp_path, code=2)
+        Path(name).write_text(text)
+    Path("link").symlink_to("d")
+    ended = touche_rad(*call, "--replace", code=2)
     assert "input" in ended.error
-    assert {name: (tmp_path / name).read_text() for name in held} == held
+    assert {name: Path(name).read_text() for name in held} == held
     assert {path.name for path in tmp_path.iterdir()} == {*held, "link"}
 
 
 @pytest.mark.parametrize("out", ["-", "/dev/stdout", "/"])
 def test_a_run_needs_a_file(out: str, tmp_path: Path) -> None:
-    ended = touche_rad("judge", DEBATES, "-j", "length", "-o", out, cwd=tmp_path, code=2)
+    ended = touche_rad("judge", DEBATES, "-j", "length", "-o", out, code=2)
     assert ended.out == ""
     assert f"-o {out}: " in ended.error
     assert list(tmp_path.iterdir()) == []
 
 
 def test_another_run_does_not_replace_a_finished_one(tmp_path: Path, respond: Call) -> None:
-    out = tmp_path / "run.jsonl"
+    out = Path("run.jsonl")
     respond()
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
     for options in (("-d", "grounded"), ("--max-words", "20"), ("--seed", "7")):
@@ -90,8 +90,8 @@ def test_another_run_does_not_replace_a_finished_one(tmp_path: Path, respond: Ca
     assert refused(respond(code=2))
 
 
-def test_the_same_run_is_made_again_with_the_same_bytes(tmp_path: Path, respond: Call) -> None:
-    out = tmp_path / "run.jsonl"
+def test_the_same_run_is_made_again_with_the_same_bytes(respond: Call) -> None:
+    out = Path("run.jsonl")
     respond()
     before = out.read_bytes()
     respond()
@@ -101,35 +101,35 @@ def test_the_same_run_is_made_again_with_the_same_bytes(tmp_path: Path, respond:
     assert out.read_bytes() == before + before
 
 
-def test_an_empty_file_and_a_device_are_free(tmp_path: Path, respond: Call) -> None:
-    (tmp_path / "run.jsonl").touch()
+def test_an_empty_file_and_a_device_are_free(respond: Call) -> None:
+    Path("run.jsonl").touch()
     respond()
     retrieve = ("retrieve", CLAIMS, "-i", "demo", "-k", "1", "-q", "-o")
     touche_rad(*retrieve, os.devnull)
     assert touche_rad(*retrieve, "-").out.count("\n") == 10
 
 
-def test_a_run_that_was_stopped_goes_on_without_a_word(tmp_path: Path, respond: Call) -> None:
+def test_a_run_that_was_stopped_goes_on_without_a_word(respond: Call) -> None:
     """The consent of the stopped call holds, and its journal names the run."""
     respond()
-    out = tmp_path / "run.jsonl"
-    status = read_status(tmp_path / "run.jsonl")
-    AppendLog(tmp_path / "run.jsonl.part", RUN, {"identity": status["identity"]}).close()
+    out = Path("run.jsonl")
+    status = read_status("run.jsonl")
+    AppendLog(Path("run.jsonl.part"), RUN, {"identity": status["identity"]}).close()
     out.write_text("of another run\n")
     respond()
     assert "of another run" not in out.read_text()
 
 
-def test_a_wrong_input_leaves_the_status_of_the_finished_run(tmp_path: Path, respond: Call) -> None:
+def test_a_wrong_input_leaves_the_status_of_the_finished_run(respond: Call) -> None:
     respond()
-    status = (tmp_path / "run.jsonl.status.json").read_bytes()
-    (tmp_path / "in.jsonl").write_text("no debate\n")
+    status = Path("run.jsonl.status.json").read_bytes()
+    Path("in.jsonl").write_text("no debate\n")
     respond("--replace", code=2)
-    assert (tmp_path / "run.jsonl.status.json").read_bytes() == status
+    assert Path("run.jsonl.status.json").read_bytes() == status
 
 
-def test_under_tira_the_output_is_always_replaced(tmp_path: Path, demo_index_path: Path) -> None:
-    folder, out = tmp_path / "in", tmp_path / "out"
+def test_under_tira_the_output_is_always_replaced(demo_index_path: Path) -> None:
+    folder, out = Path("in"), Path("out")
     folder.mkdir()
     copy_lines(CLAIMS, folder / "claims.tsv", 2)
     env = {"inputDataset": str(folder), "outputDir": str(out)}
@@ -157,32 +157,30 @@ def test_under_tira_the_output_is_always_replaced(tmp_path: Path, demo_index_pat
 def test_no_command_replaces_what_is_not_its_own(
     tmp_path: Path, call: tuple[str | Path, ...], evaluations: str
 ) -> None:
-    (tmp_path / "e.jsonl").write_text(evaluations)
-    (tmp_path / "folder").mkdir()
-    for out, path in (("file", tmp_path / "file"), ("folder", tmp_path / "folder" / "mine")):
+    Path("e.jsonl").write_text(evaluations)
+    Path("folder").mkdir()
+    for out, path in (("file", Path("file")), ("folder", Path("folder/mine"))):
         path.write_text("mine\n")
         before = sorted(tmp_path.rglob("*"))
-        ended = touche_rad(*call, "-o", out, cwd=tmp_path, code=2)
+        ended = touche_rad(*call, "-o", out, code=2)
         last = ended.err.splitlines()[-1]
         assert "folder" in last or "--replace" in last
         assert sorted(tmp_path.rglob("*")) == before
         assert path.read_text() == "mine\n"
     place = "folder" if call[0] in ("index", "score", "audit", "demo") else "file"
-    ended = touche_rad(
-        *call, "-o", place, "--replace", cwd=tmp_path, code=2 if call[0] == "index" else 0
-    )
-    assert (tmp_path / place).is_dir() or (tmp_path / place).read_text() != "mine\n"
+    ended = touche_rad(*call, "-o", place, "--replace", code=2 if call[0] == "index" else 0)
+    assert Path(place).is_dir() or Path(place).read_text() != "mine\n"
 
 
 @pytest.mark.parametrize("out", ["/dev/stdout", "-"])
 def test_the_standard_output_has_no_status(tmp_path: Path, out: str) -> None:
-    ended = touche_rad_process(*EXAMPLES, "-o", out, "-q", cwd=tmp_path, timeout=60)
+    ended = touche_rad_process(*EXAMPLES, "-o", out, "-q", timeout=60)
     assert json.loads(ended.out.splitlines()[0])
     assert list(tmp_path.iterdir()) == []
 
 
-def test_a_training_is_replaced_by_another_only_on_request(tmp_path: Path) -> None:
-    folder = TrainingFolder(tmp_path / "model")
+def test_a_training_is_replaced_by_another_only_on_request() -> None:
+    folder = TrainingFolder(Path("model"))
 
     def start(seed: int, *, restart: bool = False) -> bool:
         with folder.exclusive():

@@ -122,13 +122,11 @@ KINDS: dict[
 @pytest.mark.parametrize("kind", KINDS)
 @MANY
 @given(data=st.data())
-def test_a_record_is_written_as_it_was_read(
-    tmp_path: Path, kind: Kind, data: st.DataObject
-) -> None:
+def test_a_record_is_written_as_it_was_read(kind: Kind, data: st.DataObject) -> None:
     records, read, line = KINDS[kind]
     same_id = (lambda row: str(row["id"])) if kind is Kind.ARGUMENTS else json.dumps
     rows = data.draw(st.lists(records.filter(bool), min_size=1, max_size=3, unique_by=same_id))
-    path = tmp_path / "file"
+    path = Path("file")
     write_records(path, *rows)
     if kind is not Kind.LABELS:
         assert files.detect_kind(path) is kind
@@ -143,7 +141,7 @@ def _one(path: Path, value: Any) -> Debate:
     return next(files.read_debates(path))
 
 
-def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
+def test_responses_of_one_debate_are_views_of_it() -> None:
     recorded = (
         Debate(id="d")
         .with_utterance("U1")
@@ -157,28 +155,28 @@ def test_responses_of_one_debate_are_views_of_it(tmp_path: Path) -> None:
     lines.append(
         files.response_line(Debate(id="e").with_utterance("X"), 0, Response(content="ours"))
     )
-    write_lines(tmp_path / "r", lines)
-    assert files.detect_kind(tmp_path / "r") is Kind.RESPONSES
-    (first, views), (second, _) = files.read_views(tmp_path / "r")
+    write_lines("r", lines)
+    assert files.detect_kind(Path("r")) is Kind.RESPONSES
+    (first, views), (second, _) = files.read_views(Path("r"))
     assert first.system_texts == ("ours 0", "ours 1")
     assert views[1].system_texts == ("S1", "ours 1")
     assert second.id == "e"
 
 
-def test_runs_round_trip_and_qrels_are_read(tmp_path: Path) -> None:
+def test_runs_round_trip_and_qrels_are_read() -> None:
     run = "q1 Q0 d1 1 2.500000 tag\nq1 Q0 d2 2 1.000000 tag\n"
-    (tmp_path / "run").write_text(run)
-    (tmp_path / "qrels").write_text("q1 0 d1 1\nq1 0 d2 0\n")
-    assert files.detect_kind(tmp_path / "run") is Kind.RUN
-    assert files.detect_kind(tmp_path / "qrels") is Kind.QRELS
-    assert "\n".join(files.run_lines(files.read_run(tmp_path / "run"))) + "\n" == run
-    assert [*files.read_qrels(tmp_path / "qrels")] == [("q1", "d1", 1), ("q1", "d2", 0)]
+    Path("run").write_text(run)
+    Path("qrels").write_text("q1 0 d1 1\nq1 0 d2 0\n")
+    assert files.detect_kind(Path("run")) is Kind.RUN
+    assert files.detect_kind(Path("qrels")) is Kind.QRELS
+    assert "\n".join(files.run_lines(files.read_run(Path("run")))) + "\n" == run
+    assert [*files.read_qrels(Path("qrels"))] == [("q1", "d1", 1), ("q1", "d2", 0)]
 
 
 @MANY
 @given(value=ANNOTATED)
-def test_annotated_debates_keep_unknown_fields_as_simulations(tmp_path: Path, value: Any) -> None:
-    debate = _one(tmp_path / "a", value)
+def test_annotated_debates_keep_unknown_fields_as_simulations(value: Any) -> None:
+    debate = _one(Path("a"), value)
     written = json.loads(files.simulation_line(debate))
     turns = written.pop("simulation")["userTurns"]
     messages = value.pop("simulated_debate")

@@ -21,14 +21,14 @@ from touche_rad.demo import demo_file
     ],
 )
 def test_an_id_that_no_index_can_hold_is_named_with_its_line(
-    tmp_path: Path, record: dict[str, str], detail: str
+    record: dict[str, str], detail: str
 ) -> None:
-    source = tmp_path / "arguments.jsonl"
+    source = "arguments.jsonl"
     rows = [{"id": "1", "text": "One."}, record, {"id": "2", "text": "Two."}]
     write_records(source, *rows)
-    refused = touche_rad("index", source, "-o", tmp_path / "index", code=2, err=f"{source}:2: id: ")
+    refused = touche_rad("index", source, "-o", "index", code=2, err=f"{source}:2: id: ")
     assert detail in refused.err
-    done = touche_rad("index", source, "-o", tmp_path / "index", "--skip-bad", err="2 arguments")
+    done = touche_rad("index", source, "-o", "index", "--skip-bad", err="2 arguments")
     assert "1 invalid" in done.err
 
 
@@ -59,9 +59,9 @@ def test_an_address_without_its_backend_is_explained() -> None:
 
 @pytest.mark.parametrize(("encoder", "is_unknown"), [("minilmm", True), ("owner/name", False)])
 def test_a_missing_encoder_is_an_error_before_the_index_is_built(
-    encoder: str, is_unknown: bool, tmp_path: Path
+    encoder: str, is_unknown: bool
 ) -> None:
-    place = tmp_path / "index"
+    place = Path("index")
     words = ("-o", place, "--dense", encoder)
     ended = touche_rad("index", demo_file("arguments.jsonl"), *words, code=2)
     assert ("'minilm'" in ended.err) == is_unknown

@@ -36,8 +36,8 @@ Negative: Practice makes a habit.
 
 
 @pytest.fixture
-def transcript(tmp_path: Path) -> Path:
-    path = tmp_path / "club.txt"
+def transcript() -> Path:
+    path = Path("club.txt")
     path.write_text(TRANSCRIPT)
     return path
 
@@ -71,22 +71,22 @@ def test_an_utterance_is_for_its_side(transcript: Path) -> None:
 
 @pytest.mark.parametrize(
     ("utterance", "argument"),
-    read_cases("files/what_only_greets_or_counts_the_time_is_n.json"),
+    read_cases("files/courtesies_of_speakers.json"),
 )
 def test_what_only_greets_or_counts_the_time_is_no_argument(utterance: str, argument: str) -> None:
     assert argumentative(utterance) == argument
 
 
-def test_another_text_than_a_transcript_is_refused(tmp_path: Path) -> None:
-    path = tmp_path / "letter.txt"
+def test_another_text_than_a_transcript_is_refused() -> None:
+    path = Path("letter.txt")
     path.write_text("Dear Sir,\n")
     with expect_error("Motion", InputError):
         list(read_transcript(path))
 
 
-def test_an_index_is_made_of_utterances(transcript: Path, tmp_path: Path) -> None:
-    touche_rad("index", transcript, "--utterances", "-o", tmp_path / "ix")
-    (hit, *_) = open_index(str(tmp_path / "ix")).search("text", "oryx", 3)
+def test_an_index_is_made_of_utterances(transcript: Path) -> None:
+    touche_rad("index", transcript, "--utterances", "-o", "ix")
+    (hit, *_) = open_index("ix").search("text", "oryx", 3)
     assert hit.argument.id == "club-1.2"
 
 

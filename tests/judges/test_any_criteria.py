@@ -268,9 +268,9 @@ def test_a_judge_may_give_the_score_or_the_answer(
 
 
 def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed() -> None:
-    path = Path("my-questions.toml")
+    path = "my-questions.toml"
     touche_rad("new", "criteria", "my-questions", "-o", path)
-    kinds = {criterion.answers.kind for criterion in read_criteria(str(path))}
+    kinds = {criterion.answers.kind for criterion in read_criteria(path)}
     assert kinds == {"yes-no", "scale", "categories"}
     listed = touche_rad("list", "criteria", "--json").json
     assert [row["name"] for row in listed] == list(shipped_names())

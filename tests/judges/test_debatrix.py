@@ -448,7 +448,7 @@ def test_without_any_answer_there_is_no_winner_and_a_reason(server: Scripted) ->
 
 @pytest.mark.parametrize(
     ("dimensions", "named"),
-    read_cases("judges/a_wrong_dimension_is_named.json"),
+    read_cases("judges/wrong_dimensions.json"),
 )
 def test_a_wrong_dimension_is_named(dimensions: str, named: str) -> None:
     with expect_error(named):
@@ -457,7 +457,7 @@ def test_a_wrong_dimension_is_named(dimensions: str, named: str) -> None:
 
 def test_the_terminal_judges_contests_and_their_swapped_sides(server: Scripted) -> None:
     source = Path("contests.jsonl")
-    out = Path("outcomes.jsonl")
+    out = "outcomes.jsonl"
     source.write_text(f"{SIX.model_dump_json()}\n{BP.model_dump_json()}\n", "utf-8")
     options = f"-j debatrix -m {server.url}#tiny --swap -O dimensions=argument,clash".split()
     touche_rad("judge", source, "-o", out, *options)

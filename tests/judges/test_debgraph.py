@@ -408,7 +408,7 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    read_cases("judges/options_that_contradict_each_other_are_r.json"),
+    read_cases("judges/contradicting_options.json"),
 )
 def test_options_that_contradict_each_other_are_refused(options: str, problem: str) -> None:
     settings = dict(option.split("=") for option in options.split())

@@ -687,7 +687,7 @@ def test_one_bad_response_costs_only_itself(server: Scripted) -> None:
 
 @pytest.mark.parametrize(
     ("mark", "score"),
-    read_cases("judges/a_score_off_the_scale_is_no_score.json"),
+    read_cases("judges/scores_off_the_scale.json"),
 )
 def test_a_score_off_the_scale_is_no_score(server: Scripted, mark: Any, score: float) -> None:
     answer_as(server, Subjective=subjective(lambda *_: mark))

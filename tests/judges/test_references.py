@@ -37,7 +37,7 @@ def test_random_takes_text_that_no_file_can_hold():
 
 @pytest.mark.parametrize(
     ("words", "score"),
-    read_cases("judges/length_rises_to_its_middle_and_falls.json"),
+    read_cases("judges/scores_of_lengths.json"),
 )
 def test_length_rises_to_its_middle_and_falls(words, score):
     assert length_score(words, 15, 60) == pytest.approx(score)
@@ -56,7 +56,7 @@ def test_length_counts_as_the_task_counts():
 
 @pytest.mark.parametrize(
     ("name", "options"),
-    read_cases("judges/a_wrong_option_is_named.json"),
+    read_cases("judges/wrong_options_of_references.json"),
 )
 def test_a_wrong_option_is_named(name, options):
     with expect_error(next(iter(options)), OptionError):

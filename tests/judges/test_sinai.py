@@ -97,9 +97,7 @@ def test_the_paper_asks_one_maxim_at_a_time(server: Scripted, name: str) -> None
     assert scores_of(verdicts) == {1.0}
 
 
-@pytest.mark.parametrize(
-    ("name", "reasons"), read_cases("judges/however_many_debates_are_judged_at_once.json")
-)
+@pytest.mark.parametrize(("name", "reasons"), read_cases("judges/reasons_of_judges.json"))
 def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
     server: Scripted, name: str, reasons: int
 ) -> None:

@@ -57,13 +57,13 @@ def test_a_judge_shows_the_conversation_of_its_examples_in_the_order_of_its_name
     tmp_path: Path,
 ) -> None:
     train_examples(tmp_path, "--count", "1")
-    source = Path("one.jsonl")
+    source = "one.jsonl"
     copy_lines(DEBATES, source)
     for judge, first in (("fsl1", "yes"), ("fsl2", "no")):
         with serving() as server:
             filling(server)
             call = ("judge", source, "-j", f"{judge}(examples={tmp_path / '0.jsonl'})")
-            out = Path(f"{judge}.out")
+            out = f"{judge}.out"
             touche_rad(*call, "-m", f"{server.url}#tiny", "-o", out, "-q")
             prompt = prompt_of(server.asked[0])
         verdicts = prompt[prompt.index("Verdicts on the examples:") :].splitlines()[1:5]

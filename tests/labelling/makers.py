@@ -16,7 +16,9 @@ MAXIMS = ("Quantity", "Quality", "Relation", "Manner")
 TURNS = 3
 
 
-def write_run(path: Path, debates: int = 4, *, lost: Sequence[int] = ()) -> Path:
+def write_run(
+    path: str | Path = "run.jsonl", debates: int = 4, *, lost: Sequence[int] = ()
+) -> Path:
     """Write a run; lost debates are empty records."""
     lines = [{} if number in lost else _debate(number) for number in range(debates)]
     return write_records(path, *lines)
@@ -39,11 +41,12 @@ def _debate(number: int) -> dict[str, object]:
     return {"id": f"d{number}", "simulation": {"userTurns": turns}}
 
 
-def write_verdicts(path: Path, run: Path, scores: Sequence[float]) -> Path:
+def write_verdicts(path: str | Path, run: str | Path, scores: Sequence[float]) -> Path:
     """Write evaluations with the same score for all maxims of a turn, in the order of the turns."""
+    path = Path(path)
     remaining = iter(scores)
     with path.open("w") as stream:
-        for line in run.read_text().splitlines():
+        for line in Path(run).read_text().splitlines():
             record = json.loads(line)
             record["userTurnsEvaluations"] = []
             for _ in record["simulation"]["userTurns"]:
@@ -55,8 +58,8 @@ def write_verdicts(path: Path, run: Path, scores: Sequence[float]) -> Path:
 
 def open_session(
     run: Path | Sequence[Path],
-    output: Path,
     *evaluations: Path,
+    output: str | Path = "labels.jsonl",
     annotator: str = "ana",
     others: Sequence[Path] = (),
     criteria: Criteria | None = None,
@@ -65,7 +68,7 @@ def open_session(
     runs = [run] if isinstance(run, Path) else run
     exchanges = read_exchanges(runs, criteria or grice())
     judges = read_verdicts(evaluations, exchanges, {}) if evaluations else {}
-    return LabelSession(exchanges, judges, annotator, output, others=others)
+    return LabelSession(exchanges, judges, annotator, Path(output), others=others)
 
 
 def answer(
@@ -76,7 +79,7 @@ def answer(
     judges: Sequence[Path] = (),
 ) -> None:
     """Answer as an annotator: a turn or its number in the queue, a maxim or all, and the label."""
-    opened = open_session(run, output, *judges, annotator=annotator)
+    opened = open_session(run, *judges, output=output, annotator=annotator)
     for turn, maxim, label in answers:
         place = opened.queue[turn] if isinstance(turn, int) else turn
         maxims = [maxim] if maxim else list(Maxim)

@@ -20,14 +20,14 @@ from touche_rad.labelling.session import LabelSession
 from touche_rad.score import confusion
 
 
-def open_after_two(folder: Path) -> LabelSession:
+def open_after_two() -> LabelSession:
     """Ana labels four turns; Ben differs on two labels of Quality and does not know one."""
-    run = write_run(folder / "run.jsonl")
-    output = folder / "labels.jsonl"
+    run = write_run()
+    output = Path("labels.jsonl")
     for name, labels in (("ana", (1, 1, 0, 0)), ("ben", (1, 0, 1, None))):
         rows = [(TurnPlace(at, 0), Maxim.QUALITY, label) for at, label in enumerate(labels)]
         answer(run, output, rows, name)
-    return open_session(run, output, annotator="cem")
+    return open_session(run, output=output, annotator="cem")
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -43,8 +43,8 @@ def test_alpha_is_the_krippendorff_librarys(seed: int) -> None:
         assert confusion.alpha(table, apart) == pytest.approx(reference)
 
 
-def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_path: Path) -> None:
-    session = open_after_two(tmp_path)
+def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay() -> None:
+    session = open_after_two()
     quality = next(row for row in agreement(session.study).pairs if row.maxim == Maxim.QUALITY)
     assert quality.turns == 3  # where both know
     assert session.study.open_disagreements() == [
@@ -65,12 +65,12 @@ def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay(tmp_p
     assert len(session.study.open_disagreements()) == 2
 
 
-def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run.jsonl")
+def test_another_annotators_file_is_compared() -> None:
+    run = write_run()
     official = [[{"quality": 1}] + [{}] * 2, [{"quality": 0}] + [{}] * 2, [{}] * 3, [{}] * 3]
-    labels = tmp_path / "ben.labels.jsonl"
+    labels = Path("ben.labels.jsonl")
     write_records(labels, *official)
-    session = open_session(run, tmp_path / "labels.jsonl", others=[labels])
+    session = open_session(run, others=[labels])
     for number in range(4):
         session.answer(TurnPlace(number, 0), Maxim.QUALITY, 1)
     row = next(row for row in agreement(session.study).pairs if row.maxim == Maxim.QUALITY)
@@ -81,7 +81,7 @@ def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
     labels_of_both = read_records(session.output)
     # Without --with, nothing of ben is lost, and he is no annotator of a taken-back answer.
     session.log.close()
-    without = open_session(run, session.output, annotator="cem")
+    without = open_session(run, annotator="cem")
     assert without.study.answers == session.study.answers
     without.answer(TurnPlace(1, 0), Maxim.QUALITY, 1)
     without.undo()
@@ -89,19 +89,19 @@ def test_another_annotators_file_is_compared(tmp_path: Path) -> None:
     assert read_records(session.output) == labels_of_both
     without.log.close()
     with expect_error("ben"):
-        open_session(run, session.output, annotator="ben")
-    again = open_session(run, tmp_path / "mine.jsonl", annotator="dan", others=[session.output])
+        open_session(run, annotator="ben")
+    again = open_session(run, output="mine.jsonl", annotator="dan", others=[session.output])
     assert set(again.study.annotators) == {"ana", "ben"}
 
 
-def test_a_file_of_another_run_and_a_second_ana_are_refused(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run.jsonl")
-    output = tmp_path / "labels.jsonl"
-    short = tmp_path / "ben.jsonl"
+def test_a_file_of_another_run_and_a_second_ana_are_refused() -> None:
+    run = write_run()
+    output = Path("labels.jsonl")
+    short = Path("ben.jsonl")
     short.write_text('[{"quality": 1}]\n')
     with expect_error("expected 4"):
-        open_session(run, output, others=[short])
-    mine = tmp_path / "ana.jsonl"
+        open_session(run, output=output, others=[short])
+    mine = Path("ana.jsonl")
     mine.write_text(f"{json.dumps([{'quality': 1}] * 3)}\n" * 4)
     with expect_error("ana"):
-        open_session(run, tmp_path / "second.jsonl", others=[mine])
+        open_session(run, output="second.jsonl", others=[mine])

@@ -22,12 +22,12 @@ TOKEN = "secret"
 
 
 @pytest.fixture
-def session(tmp_path: Path) -> LabelSession:
-    run = write_run(tmp_path / "run.jsonl")
-    judge = write_verdicts(tmp_path / "strict.jsonl", run, [0.4] * 12)
+def session() -> LabelSession:
+    run = write_run()
+    judge = write_verdicts("strict.jsonl", run, [0.4] * 12)
     status = {**END_OF_RUN, "output": judge.name, "identity": {"judge": "zsl"}}
     judge.with_name("strict.jsonl.status.json").write_text(json.dumps(status))
-    return open_session(run, tmp_path / "labels.jsonl", judge)
+    return open_session(run, judge)
 
 
 @pytest.fixture
@@ -67,15 +67,15 @@ def test_verdicts_are_hidden_until_a_turn_is_labelled(client: TestClient) -> Non
     assert after["verdicts"][0]["judge"] == "strict: zsl"  # type: ignore[index]
 
 
-def test_annotators_see_the_first_two_arguments_only_with_marked_words(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run.jsonl", 1)
+def test_annotators_see_the_first_two_arguments_only_with_marked_words() -> None:
+    run = write_run(debates=1)
     record = read_json(run)
     texts = ["Ferries run late.", "Text 1.", "Text 2."]
     arguments = [{"id": text, "text": text, "attacks": "hidden"} for text in texts]
     turns = record["simulation"]["userTurns"]
     turns[0]["systemResponse"]["response"]["arguments"] = arguments
     write_records(run, record)
-    app = create_app(open_session(run, tmp_path / "labels.jsonl"), TOKEN)
+    app = create_app(open_session(run), TOKEN)
     client = TestClient(app, base_url=f"{HOST}/{TOKEN}/")
     shown = client.get("turn?debate=0&turn=0")
     parts = shown.json()["arguments"]
@@ -98,12 +98,12 @@ def test_progress_and_undo(client: TestClient) -> None:
     assert state["first"] == 0
 
 
-def test_settling_shows_all_answers(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run.jsonl")
-    output = tmp_path / "labels.jsonl"
+def test_settling_shows_all_answers() -> None:
+    run = write_run()
+    output = Path("labels.jsonl")
     for name, label in (("ana", 1), ("ben", 0)):
         answer(run, output, [(0, Maxim.QUALITY, label), (0, Maxim.MANNER, 1)], name)
-    session = open_session(run, output, annotator="cem")
+    session = open_session(run, output=output, annotator="cem")
     client = TestClient(create_app(session, TOKEN), base_url=f"{HOST}/{TOKEN}/")
     queue = client.get("queue?settle=true").json()
     debate, turn = queue["places"][0]

@@ -18,16 +18,16 @@ TURNS = 60
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return write_run(tmp_path / "run.jsonl", DEBATES)
+def run() -> Path:
+    return write_run(debates=DEBATES)
 
 
 @pytest.fixture
-def judges(run: Path, tmp_path: Path) -> list[Path]:
+def judges(run: Path) -> list[Path]:
     rising = [number / TURNS for number in range(TURNS)]
     return [
-        write_verdicts(tmp_path / "a.jsonl", run, [0.2] * TURNS),
-        write_verdicts(tmp_path / "b.jsonl", run, rising),
+        write_verdicts("a.jsonl", run, [0.2] * TURNS),
+        write_verdicts("b.jsonl", run, rising),
     ]
 
 
@@ -43,61 +43,59 @@ def summarise(*words: str | Path) -> tuple[int, str, str]:
     return ended.code, ended.out, ended.err
 
 
-def test_the_summary_writes_the_file_and_names_the_next_step(
-    run: Path, judges: list[Path], tmp_path: Path
-) -> None:
-    output = tmp_path / "labels.jsonl"
+def test_the_summary_writes_the_file_and_names_the_next_step(run: Path, judges: list[Path]) -> None:
+    output = Path("labels.jsonl")
     label_turns(run, output, 40, judges)
     answer(run, output, [(40, Maxim.QUALITY, 1)])
     words = ("run.jsonl", "a.jsonl", "b.jsonl", "-o", "labels.jsonl", "--summary")
-    check_screen("label.summary", touche_rad("label", *words, cwd=tmp_path))
+    check_screen("label.summary", touche_rad("label", *words))
     scored = touche_rad("score", judges[1], output, "--debates", run, "--correct", "--json")
     rows = scored.json["rows"]
     assert {row["labelled"] for row in rows} == {40, 41}
 
 
 def test_two_annotators_get_the_same_queue_and_their_agreement(
-    run: Path, judges: list[Path], tmp_path: Path
+    run: Path, judges: list[Path]
 ) -> None:
-    output = tmp_path / "labels.jsonl"
+    output = Path("labels.jsonl")
     label_turns(run, output, 9, judges)
     label_turns(run, output, 6, [], "ben")
     words = ("label", "run.jsonl", "-o", "labels.jsonl", "--summary")
-    check_screen("label.agreement", touche_rad(*words, cwd=tmp_path))
+    check_screen("label.agreement", touche_rad(*words))
     answer(run, output, [(0, Maxim.MANNER, 1)], "ben")
-    check_screen("label.disagreement", touche_rad(*words, cwd=tmp_path))
+    check_screen("label.disagreement", touche_rad(*words))
     others = ("label", "run.jsonl", "-o", "new.jsonl", "--with", "labels.jsonl")
     settling = f"touche-rad {' '.join(others)} --settle"  # without --with, the labels would be lost
-    touche_rad(*others, "--summary", "--annotator", "cem", cwd=tmp_path, code=0, err=settling)
+    touche_rad(*others, "--summary", "--annotator", "cem", code=0, err=settling)
 
 
 @pytest.mark.parametrize(
     ("annotators", "code"),
     read_cases("labelling/answers_of_strangers.json"),
 )
-def test_answers_of_strangers(run: Path, tmp_path: Path, annotators: object, code: int) -> None:
-    labels = tmp_path / "labels.jsonl"
+def test_answers_of_strangers(run: Path, annotators: object, code: int) -> None:
+    labels = Path("labels.jsonl")
     assert summarise(run, "-o", labels, "--annotator", "ana")[0] == 0
     rows = read_records(labels)
     rows[0][0] |= {"quantity": 1, "annotators": annotators}
-    write_records(tmp_path / "theirs.jsonl", *rows)
-    words = (run, "-o", tmp_path / "mine.jsonl", "--annotator", "zoe", "--with")
-    ended = touche_rad("label", *words, tmp_path / "theirs.jsonl", "--summary", code=code)
+    write_records("theirs.jsonl", *rows)
+    words = (run, "-o", "mine.jsonl", "--annotator", "zoe", "--with")
+    ended = touche_rad("label", *words, "theirs.jsonl", "--summary", code=code)
     assert "internal error" not in ended.err
     assert ended.out.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize("words", [("--annotator", "a\x1b[31m"), ("--with", "missing.jsonl")])
-def test_wrong_options(run: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
-    assert summarise(run, "-o", tmp_path / "labels.jsonl", *words)[0] == 2
+def test_wrong_options(run: Path, words: tuple[str, ...]) -> None:
+    assert summarise(run, "-o", Path("labels.jsonl"), *words)[0] == 2
 
 
 def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path) -> None:
-    output = tmp_path / "labels.jsonl"
+    output = Path("labels.jsonl")
     output.write_text('[{"quality": 1}]\n')
     for begin in (None, "", "{"):  # no log, or one that another program may have begun
         if begin is not None:
-            (tmp_path / "labels.jsonl.log").write_text(begin)
+            Path("labels.jsonl.log").write_text(begin)
         touche_rad("label", run, "-o", output, "--summary", code=2, err=f"-o NEW --with {output}\n")
     assert output.read_text() == '[{"quality": 1}]\n'
     assert summarise(run, "-o", output, "--replace")[0] == 0
@@ -107,19 +105,17 @@ def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path
     assert old.read_text().count('"by":"ana"') == 8
 
 
-def test_a_run_without_responses_is_refused(tmp_path: Path) -> None:
-    claims = tmp_path / "empty.jsonl"
+def test_a_run_without_responses_is_refused() -> None:
+    claims = Path("empty.jsonl")
     write_records(claims, {"simulation": {"userTurns": [{"utterance": "Hm."}]}})
-    code, _, err = summarise(claims, "-o", tmp_path / "x.jsonl")
+    code, _, err = summarise(claims, "-o", Path("x.jsonl"))
     assert code == 2
     assert str(claims) in err
 
 
-def test_a_port_in_use_is_named(run: Path, tmp_path: Path) -> None:
+def test_a_port_in_use_is_named(run: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        touche_rad(
-            "label", run, "-o", tmp_path / "y.jsonl", "--port", port, code=2, err=f"port {port} "
-        )
+        touche_rad("label", run, "-o", "y.jsonl", "--port", port, code=2, err=f"port {port} ")

@@ -28,7 +28,7 @@ def open_runs(folder: Path, annotator: str = "ana") -> LabelSession:
     (folder / "mine.toml").write_text(MINE)
     criteria = read_criteria(str(folder / "mine.toml"))
     output = folder / "labels.jsonl"
-    return open_session(runs, output, annotator=annotator, criteria=criteria)
+    return open_session(runs, output=output, annotator=annotator, criteria=criteria)
 
 
 def test_a_page_has_the_answers_and_hides_the_run(tmp_path: Path) -> None:
@@ -87,7 +87,7 @@ def test_two_people_agree_by_the_kind_of_the_answers(tmp_path: Path) -> None:
     assert clear.ac2.value == pytest.approx((46 / 48 - by_chance) / (1 - by_chance))
     assert {row.turns for row in rows.values()} == {turns}
     words = ("team1.jsonl", "team2.jsonl", "--criteria", "mine.toml", "-o", "labels.jsonl")
-    ended = touche_rad("label", *words, "--summary", cwd=tmp_path)
+    ended = touche_rad("label", *words, "--summary")
     check_screen("label.criteria", ended)
 
 
@@ -103,6 +103,6 @@ def test_gwets_ac2_of_a_scale() -> None:
 
 def test_labels_of_other_questions_are_not_continued(tmp_path: Path) -> None:
     label_all(open_runs(tmp_path), {"clear": [1] * 48})
-    (tmp_path / "mine.toml").write_text(MINE.replace("How strong", "Really, how strong"))
+    Path("mine.toml").write_text(MINE.replace("How strong", "Really, how strong"))
     words = ("label", "team1.jsonl", "team2.jsonl", "--criteria", "mine.toml", "--summary", "-o")
-    touche_rad(*words, "labels.jsonl", cwd=tmp_path, code=2, err="undo the change")
+    touche_rad(*words, "labels.jsonl", code=2, err="undo the change")

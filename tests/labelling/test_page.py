@@ -23,13 +23,13 @@ pytestmark = pytest.mark.services
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return write_run(tmp_path / "run.jsonl", 10)
+def run() -> Path:
+    return write_run(debates=10)
 
 
 @pytest.fixture
-def judge(run: Path, tmp_path: Path) -> Path:
-    return write_verdicts(tmp_path / "strict.jsonl", run, [number / 60 for number in range(30)])
+def judge(run: Path) -> Path:
+    return write_verdicts("strict.jsonl", run, [number / 60 for number in range(30)])
 
 
 def wait_for_turn(page: Any, number: int | None = None, turns: int = 30) -> Any:
@@ -49,10 +49,8 @@ def pressed_buttons(page: Any) -> list[str]:
     )
 
 
-def test_a_kill_loses_no_answer(
-    open_page: OpenPage, run: Path, judge: Path, tmp_path: Path
-) -> None:
-    output = tmp_path / "labels.jsonl"
+def test_a_kill_loses_no_answer(open_page: OpenPage, run: Path, judge: Path) -> None:
+    output = "labels.jsonl"
     words = (run, judge, "-o", output, "--annotator", "ana")
     with labelling(*words) as (process, address):
         page = wait_for_turn(open_page(address, errors=False), 1)
@@ -71,14 +69,14 @@ def test_a_kill_loses_no_answer(
         process.wait()
         page.keyboard.press("2")  # nobody takes this answer, and the page says so
         page.get_by_role("alert").get_by_text("not saved").wait_for()
-    assert len((tmp_path / "labels.jsonl.log").read_text().splitlines()) == 1 + 42
+    assert len(Path("labels.jsonl.log").read_text().splitlines()) == 1 + 42
     with labelling(*words) as (_, address):
         page = wait_for_turn(open_page(address), 11)  # the first open turn
         assert pressed_buttons(page) == ["Yes", "", "No", ""]
 
 
-def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path, tmp_path: Path) -> None:
-    with labelling(run, "-o", tmp_path / "labels.jsonl") as (_, address):
+def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path) -> None:
+    with labelling(run, "-o", Path("labels.jsonl")) as (_, address):
         page = wait_for_turn(open_page(address), 1)
         for key in ("1", "Shift+1", "u"):
             page.keyboard.press(key)
@@ -103,10 +101,8 @@ def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path, tmp_path: Path) 
         assert page.get_by_role("dialog").count() == 0
 
 
-def test_mouse_touch_and_the_widths(
-    open_page: OpenPage, run: Path, judge: Path, tmp_path: Path
-) -> None:
-    with labelling(run, judge, "-o", tmp_path / "labels.jsonl") as (_, address):
+def test_mouse_touch_and_the_widths(open_page: OpenPage, run: Path, judge: Path) -> None:
+    with labelling(run, judge, "-o", Path("labels.jsonl")) as (_, address):
         page = wait_for_turn(open_page(address, phone=True, dark=True, has_touch=True), 1)
         assert_count(page, ".asks:visible", 1)
         assert_fits(page)
@@ -128,11 +124,9 @@ def test_mouse_touch_and_the_widths(
 
 
 @pytest.mark.parametrize("name", shipped_names())
-def test_two_people_label_by_keys_and_a_third_one_settles(
-    open_page: OpenPage, tmp_path: Path, name: str
-) -> None:
-    run = write_run(tmp_path / "run.jsonl", 1)
-    output = tmp_path / "labels.jsonl"
+def test_two_people_label_by_keys_and_a_third_one_settles(open_page: OpenPage, name: str) -> None:
+    run = write_run(debates=1)
+    output = "labels.jsonl"
     criteria = read_criteria(name)
     kinds = {criterion.key: criterion.answers for criterion in criteria}
     turns = 1 if criteria.unit == "debate" else TURNS
@@ -184,7 +178,7 @@ def test_two_people_label_by_keys_and_a_third_one_settles(
     assert [row[last] for row in rows] == [chosen] * turns
 
 
-def test_hostile_text_stays_text(open_page: OpenPage, tmp_path: Path) -> None:
+def test_hostile_text_stays_text(open_page: OpenPage) -> None:
     turn = {
         "utterance": HOSTILE,
         "systemResponse": {
@@ -192,11 +186,11 @@ def test_hostile_text_stays_text(open_page: OpenPage, tmp_path: Path) -> None:
             "response": {"content": HOSTILE, "arguments": [{"id": HOSTILE, "text": HOSTILE}]},
         },
     }
-    run = tmp_path / "run.jsonl"
+    run = "run.jsonl"
     write_records(run, {"id": HOSTILE, "simulation": {"userTurns": [turn, turn]}})
-    judge = write_verdicts(tmp_path / "a.jsonl", run, [0.3, 0.6])
+    judge = write_verdicts("a.jsonl", run, [0.3, 0.6])
     judge.write_text(judge.read_text().replace('"because"', json.dumps(HOSTILE)))
-    words = (run, judge, "-o", tmp_path / "<b>labels.jsonl", "--annotator", "<i>a")
+    words = (run, judge, "-o", Path("<b>labels.jsonl"), "--annotator", "<i>a")
     with labelling(*words) as (_, address):
         page = wait_for_turn(open_page(address))
         for key in "1234":

@@ -13,21 +13,21 @@ from touche_rad.labelling.exchanges import TurnPlace, read_exchanges, read_verdi
 from touche_rad.labelling.session import LabelSession
 
 
-def test_each_turn_comes_once_in_a_random_order(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run.jsonl", 20)
-    queue = open_session(run, tmp_path / "labels.jsonl").queue
+def test_each_turn_comes_once_in_a_random_order() -> None:
+    run = write_run(debates=20)
+    queue = open_session(run).queue
     assert len(set(queue)) == len(queue) == 20 * TURNS
     assert queue != sorted(queue)
-    assert open_session(run, tmp_path / "same.jsonl").queue == queue
+    assert open_session(run, output="same.jsonl").queue == queue
     exchanges = read_exchanges([run], grice())
-    other = LabelSession(exchanges, {}, "ana", tmp_path / "other.jsonl", seed=1)
+    other = LabelSession(exchanges, {}, "ana", Path("other.jsonl"), seed=1)
     assert other.queue != queue
 
 
-def test_debates_of_several_runs_are_mixed_and_equal_ones_come_once(tmp_path: Path) -> None:
-    first = write_run(tmp_path / "first.jsonl", 20)
+def test_debates_of_several_runs_are_mixed_and_equal_ones_come_once() -> None:
+    first = write_run("first.jsonl", 20)
     texts = first.read_text()
-    second = tmp_path / "second.jsonl"
+    second = Path("second.jsonl")
     second.write_text(texts.replace("late", "early", 45))
     pooled = read_exchanges([first, second], grice())
     equal = sum(line in texts.splitlines() for line in second.read_text().splitlines())
@@ -42,9 +42,9 @@ def test_debates_of_several_runs_are_mixed_and_equal_ones_come_once(tmp_path: Pa
     assert again.digest == pooled.digest
 
 
-def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run.jsonl", 3)
-    path = write_verdicts(tmp_path / "a.jsonl", run, [number / 10 for number in range(9)])
+def test_verdicts_are_matched_by_text_in_any_order() -> None:
+    run = write_run(debates=3)
+    path = write_verdicts("a.jsonl", run, [number / 10 for number in range(9)])
     write_lines(path, reversed(path.read_text().splitlines()))
     (verdicts,) = read_verdicts([path], read_exchanges([run], grice()), {}).values()
     scores = {
@@ -54,9 +54,9 @@ def test_verdicts_are_matched_by_text_in_any_order(tmp_path: Path) -> None:
     assert scores == {TurnPlace(n // 3, n % 3): {n / 10} for n in range(9)}
 
 
-def test_only_verdicts_on_the_labelled_debates_count(tmp_path: Path) -> None:
-    run = write_run(tmp_path / "run.jsonl", 2)
-    path = write_verdicts(tmp_path / "a.jsonl", write_run(tmp_path / "whole", 4), [0.5] * 12)
+def test_only_verdicts_on_the_labelled_debates_count() -> None:
+    run = write_run(debates=2)
+    path = write_verdicts("a.jsonl", write_run("whole", 4), [0.5] * 12)
     (verdicts,) = read_verdicts([path], read_exchanges([run], grice()), {}).values()
     assert len(verdicts) == 6
     run.write_text(run.read_text().replace("late", "early"))

@@ -19,18 +19,18 @@ QUANTITY, QUALITY, RELATION, MANNER = Maxim
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return write_run(tmp_path / "run.jsonl")
+def run() -> Path:
+    return write_run()
 
 
 def reopen(session: LabelSession, run: Path) -> LabelSession:
     """Close a session, and open its file again."""
     session.log.close()
-    return open_session(run, session.output)
+    return open_session(run)
 
 
-def test_answers_and_undo_survive_a_new_start(run: Path, tmp_path: Path) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_answers_and_undo_survive_a_new_start(run: Path) -> None:
+    session = open_session(run)
     place = session.queue[0]
     session.answer(place, QUANTITY, 1)
     session.answer(place, QUANTITY, 0)
@@ -45,8 +45,8 @@ def test_answers_and_undo_survive_a_new_start(run: Path, tmp_path: Path) -> None
     assert again.study.answers["ana"] == {}
 
 
-def test_it_reopens_at_the_first_open_turn(run: Path, tmp_path: Path) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_it_reopens_at_the_first_open_turn(run: Path) -> None:
+    session = open_session(run)
     for number in (0, 1, 3):
         for maxim in Maxim:
             session.answer(session.queue[number], maxim, 1)
@@ -66,10 +66,10 @@ OLD = """\
 """
 
 
-def test_a_log_of_an_earlier_version_goes_on(run: Path, tmp_path: Path) -> None:
-    log = tmp_path / "labels.jsonl.log"
+def test_a_log_of_an_earlier_version_goes_on(run: Path) -> None:
+    log = Path("labels.jsonl.log")
     log.write_text(OLD)
-    session = open_session(run, tmp_path / "labels.jsonl")
+    session = open_session(run)
     place = TurnPlace(2, 1)
     assert session.queue == [place, TurnPlace(0, 0)]
     assert session.study.answers["ana"][place] == {QUANTITY: 1}
@@ -79,10 +79,8 @@ def test_a_log_of_an_earlier_version_goes_on(run: Path, tmp_path: Path) -> None:
     assert log.read_text().startswith(OLD)
 
 
-def test_a_damaged_line_is_kept_and_reported(
-    run: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
-) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_a_damaged_line_is_kept_and_reported(run: Path, caplog: pytest.LogCaptureFixture) -> None:
+    session = open_session(run)
     place = session.queue[0]
     for maxim in Maxim:
         session.answer(place, maxim, 1)
@@ -102,22 +100,20 @@ def test_a_damaged_line_is_kept_and_reported(
     }
 
 
-def test_a_log_of_another_run_is_refused(run: Path, tmp_path: Path) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_a_log_of_another_run_is_refused(run: Path) -> None:
+    session = open_session(run)
     session.log.close()
-    other_run = write_run(tmp_path / "other.jsonl", 5)
+    other_run = write_run("other.jsonl", 5)
     text = session.log.path.read_text()
     session.log.path.write_text(f'{text}{{"at":')
     with expect_error("digest"):
-        open_session(other_run, session.output)
+        open_session(other_run)
     assert session.log.path.read_text() == f'{text}{{"at":', "nothing is cut"
 
 
-def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
-    tmp_path: Path,
-) -> None:
-    run = write_run(tmp_path / "run.jsonl", lost=[1])
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no() -> None:
+    run = write_run(lost=[1])
+    session = open_session(run)
     session.answer(TurnPlace(2, 1), QUANTITY, 1)
     session.answer(TurnPlace(2, 1), MANNER, None)
     session.write()
@@ -132,15 +128,15 @@ def test_the_labels_file_has_all_turns_and_no_unfinished_answer_becomes_a_no(
     assert [turn for row in rows for turn in row].count(nothing) == 3 * TURNS - 1
 
 
-def test_a_verdict_in_the_run_is_no_part_of_its_identity(run: Path, tmp_path: Path) -> None:
-    first = write_verdicts(tmp_path / "a.jsonl", run, [0.1] * 12)
-    second = write_verdicts(tmp_path / "b.jsonl", run, [0.9] * 12)
-    session = open_session(first, tmp_path / "labels.jsonl")
+def test_a_verdict_in_the_run_is_no_part_of_its_identity(run: Path) -> None:
+    first = write_verdicts("a.jsonl", run, [0.1] * 12)
+    second = write_verdicts("b.jsonl", run, [0.9] * 12)
+    session = open_session(first)
     assert reopen(session, second).queue == session.queue
 
 
-def test_a_finished_queue_reopens_at_its_last_turn(run: Path, tmp_path: Path) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_a_finished_queue_reopens_at_its_last_turn(run: Path) -> None:
+    session = open_session(run)
     for place in session.queue:
         for maxim in Maxim:
             session.answer(place, maxim, 1)
@@ -148,8 +144,8 @@ def test_a_finished_queue_reopens_at_its_last_turn(run: Path, tmp_path: Path) ->
     assert session.first_open() == len(session.queue) - 1
 
 
-def test_the_labels_file_is_written_only_after_a_new_answer(run: Path, tmp_path: Path) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_the_labels_file_is_written_only_after_a_new_answer(run: Path) -> None:
+    session = open_session(run)
     session.write()
     session.output.unlink()
     session.write()
@@ -163,10 +159,8 @@ FORGED = read_cases("labelling/forged.json")
 
 
 @pytest.mark.parametrize("change", FORGED["events"])
-def test_an_event_that_is_none_is_named(
-    run: Path, tmp_path: Path, change: dict[str, object]
-) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_an_event_that_is_none_is_named(run: Path, change: dict[str, object]) -> None:
+    session = open_session(run)
     session.answer(session.queue[0], QUANTITY, 1)
     (answer,) = session.log.entries()
     session.log.append({**answer.record, **change})
@@ -176,17 +170,17 @@ def test_an_event_that_is_none_is_named(
 
 
 @pytest.mark.parametrize("queue", FORGED["queues"])
-def test_a_queue_of_other_turns_is_refused(run: Path, tmp_path: Path, queue: object) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_a_queue_of_other_turns_is_refused(run: Path, queue: object) -> None:
+    session = open_session(run)
     session.log.close()
     session.log.path.unlink()
     AppendLog(session.log.path, LABELS, {**session.log.header, "queue": queue}).close()
     with expect_error("first line"):
-        open_session(run, session.output)
+        open_session(run)
 
 
-def test_a_long_log_is_read_quickly(run: Path, tmp_path: Path) -> None:
-    session = open_session(run, tmp_path / "labels.jsonl")
+def test_a_long_log_is_read_quickly(run: Path) -> None:
+    session = open_session(run)
     session.answer(session.queue[0], QUANTITY, 1)
     (answer,) = session.log.entries()
     changes = [{}] * 20_000 + [{"by": "ben", "undo": True}] * 3_000

@@ -508,8 +508,8 @@ def test_equal_parallel_requests_are_sent_once(server: Scripted, tmp_path: Path)
 
 
 def test_a_cache_that_cannot_be_opened_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").write_text("x")
-    cache = tmp_path / "file" / "x"
+    Path("file").write_text("x")
+    cache = tmp_path / "file/x"
     with expect_error(re.escape(f"--cache {cache}: ")):
         Model(Address("EMPTY", "tiny"), cache=cache)
 
@@ -534,18 +534,18 @@ def test_costs_are_counted_and_budgets_hold(server: Scripted) -> None:
 
 
 def test_calls_are_traced_without_the_key(
-    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     server.script = [fails(503, "busy")]
-    _ask(server, trace=tmp_path / "trace.jsonl")
+    _ask(server, trace=Path("trace.jsonl"))
     assert server.headers[0]["Authorization"] == "Bearer sk-secret"
-    text = (tmp_path / "trace.jsonl").read_text()
+    text = Path("trace.jsonl").read_text()
     lines = [json.loads(line) for line in text.splitlines()]
     assert [bool(line["fault"]) for line in lines] == [True, False]
     assert lines[1]["answer"]["choices"][0]["message"]["content"] == OK
     assert "sk-secret" not in text
-    _ask(server, trace=tmp_path / "no" / "trace.jsonl")
+    _ask(server, trace=Path("no/trace.jsonl"))
 
 
 def test_an_unpaired_surrogate_is_sent_as_a_question_mark(server: Scripted) -> None:

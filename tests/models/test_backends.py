@@ -58,7 +58,7 @@ def test_a_file_answers_by_the_prompt_and_in_turn() -> None:
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    read_cases("models/a_wrong_script_is_an_error_of_one_line.json"),
+    read_cases("models/wrong_scripts.json"),
 )
 def test_a_wrong_script_is_an_error_of_one_line(text: str, problem: str) -> None:
     path = Path("s.jsonl")

@@ -106,8 +106,8 @@ def run_on_demo(server: Scripted, command: str, out: Path, *more: str) -> Any:
     """Run a command on a debate of the demo with the model `server`."""
     source = out.with_name("one.jsonl")
     copy_lines(demo_file("debates.jsonl"), source)
-    words = [*command.split(), str(source), "-i", "demo", "-m", f"{server.url}#tiny"]
-    return touche_rad(*words, "-o", str(out), *more, code=None)
+    words = [*command.split(), source, "-i", "demo", "-m", f"{server.url}#tiny"]
+    return touche_rad(*words, "-o", out, *more, code=None)
 
 
 DEBATERS = ("composed", "sinai", "rdebater", "inspiredebate")

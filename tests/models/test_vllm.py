@@ -146,7 +146,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path) -> None:
     reports: list[str] = []
     server = Vllm(str(thinker), SMALL, report=reports.append)
     thinks = ("-O", "model.think=on")
-    source = Path("one.jsonl")
+    source = "one.jsonl"
     copy_lines(demo_file("debates.jsonl"), source)
     try:
         session.run(server.ready)
@@ -155,7 +155,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path) -> None:
         for command in ("judge -j zsl", "judge -j zsl -O per=maxim", "respond -d grounded"):
             outs = [Path(f"{command} {len(options)}.jsonl") for options in ((), thinks)]
             for out, options in zip(outs, ((), thinks), strict=True):
-                words = [*command.split(), str(source), "-i", "demo", *at, "-o", str(out)]
+                words = [*command.split(), source, "-i", "demo", *at, "-o", out]
                 ended = touche_rad(*words, *options)
                 assert read_status(out)["fallbacks"] == []
                 thought = THOUGHT in Path(f"{out}.trace.jsonl").read_text()

@@ -19,7 +19,7 @@ READ = threading.Event()
 @pytest.fixture(autouse=True)
 def _plugins(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
-    (tmp_path / "words.txt").write_text("Zoos save species.")
+    Path("words.txt").write_text("Zoos save species.")
 
     @debater("leaves")
     class Leaves:

@@ -59,7 +59,7 @@ def test_a_plugin_cannot_have_the_name_of_ours() -> None:
 
 @pytest.mark.parametrize(
     ("options", "problem"),
-    read_cases("plugins/a_wrong_option_is_named.json"),
+    read_cases("plugins/wrong_options.json"),
 )
 def test_a_wrong_option_is_named(options: dict[str, str], problem: str) -> None:
     _register()
@@ -88,7 +88,7 @@ def test_a_plugin_is_not_created_without_what_it_needs() -> None:
 
 @pytest.mark.parametrize(
     ("need", "command"),
-    read_cases("plugins/an_unmet_need_has_the_command_that_meets.json"),
+    read_cases("plugins/unmet_needs.json"),
 )
 def test_an_unmet_need_has_the_command_that_meets_it(need: str, command: str | None) -> None:
     @debater("needy", needs=(need,))
@@ -147,11 +147,11 @@ def test_the_server_names_a_broken_plugin_of_a_package_and_goes_on() -> None:
 def test_a_debater_and_a_judge_of_a_package_process_a_debate() -> None:
     debates = Path("chat.jsonl")
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
-    run = Path("run.jsonl")
+    run = "run.jsonl"
     respond = f"respond {debates} -i demo -d echo -O shrug=Well. -o {run}"
     touche_rad(*respond.split(), stranger=True)
     assert read_json(run)["content"] == "Well. Zoos are bad."
-    verdicts = Path("verdicts.jsonl")
+    verdicts = "verdicts.jsonl"
     touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True)
     assert read_json(verdicts)["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
 
@@ -210,13 +210,13 @@ class R(Made):
 
 @pytest.mark.parametrize(
     ("call", "problem"),
-    read_cases("plugins/an_unknown_field_is_named_with_the_neare.json"),
+    read_cases("plugins/unknown_fields.json"),
 )
 def test_an_unknown_field_is_named_with_the_nearest_right_one(call: str, problem: str) -> None:
     plugin = Path("mistaken.py")
     out = Path("out")
     plugin.write_text(MISTAKEN)
-    source = Path("in.jsonl")
+    source = "in.jsonl"
     copy_lines(demo_file("debates.jsonl"), source)
     ended = touche_rad(
         "--plugin", plugin, *call.split(), source, "-i", "demo", "-o", out, code=None
@@ -254,16 +254,16 @@ def test_fields_of_official_files_survive_a_judge() -> None:
     response = record["simulation"]["userTurns"][0]["systemResponse"]["response"]
     response |= {"reasoning": "because", "extra": {"extra": 1}}
     response["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
-    source = Path("in.jsonl")
+    source = "in.jsonl"
     write_records(source, record)
     touche_rad("judge", source, "-j", "length", "-o", "out.jsonl")
-    written = read_json(Path("out.jsonl"))["simulation"]["userTurns"][0]
+    written = read_json("out.jsonl")["simulation"]["userTurns"][0]
     assert written["systemResponse"]["response"] == response
 
 
 def test_a_debater_may_add_fields_to_the_official_record() -> None:
     plugin = Path("adds.py")
-    out = Path("out.jsonl")
+    out = "out.jsonl"
     plugin.write_text(MISTAKEN.replace("argument=()", 'extra={"reasoning": "R", "odd": {1, 2}}'))
     respond = f"respond {demo_file('debates.jsonl')} -d names-arguments-wrongly -i demo -o {out}"
     touche_rad("--plugin", plugin, *respond.split(), err="unwritable field")

@@ -115,7 +115,7 @@ def test_an_unknown_profile_is_answered_with_the_known_ones() -> None:
 
 @pytest.mark.parametrize(
     ("content", "problem"),
-    read_cases("plugins/an_error_names_the_file_and_the_key.json"),
+    read_cases("plugins/wrong_profiles.json"),
 )
 def test_an_error_names_the_file_and_the_key(content: str, problem: str) -> None:
     path = Path("my.toml")

@@ -25,7 +25,7 @@ NASTY = (
 )
 
 
-def write_evaluations(path: Path, debates: list[Debate], score: float = 0.25) -> Path:
+def write_evaluations(path: str | Path, debates: list[Debate], score: float = 0.25) -> Path:
     """Write evaluations with one score for everything."""
     verdicts = {maxim: Verdict(score=score, rationale=f"as {maxim} goes") for maxim in Maxim}
     lines = []

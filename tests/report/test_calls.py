@@ -41,7 +41,7 @@ def page_of(run: Path) -> Page:
 
 def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table() -> None:
     out = Path("run.jsonl")
-    five = Path("five.jsonl")
+    five = "five.jsonl"
     copy_lines(DEBATES, five, 5)
     with scripted.serving() as server:
         server.always = content(ANSWER)

@@ -65,8 +65,8 @@ def read_demo_debates() -> list[Any]:
 def two_judges() -> list[Path]:
     """Evaluations of the demo's debates: only yes, and only no."""
     return [
-        write_evaluations(Path("yes.jsonl"), read_demo_debates(), 0.9),
-        write_evaluations(Path("no.jsonl"), read_demo_debates(), 0.1),
+        write_evaluations("yes.jsonl", read_demo_debates(), 0.9),
+        write_evaluations("no.jsonl", read_demo_debates(), 0.1),
     ]
 
 
@@ -77,15 +77,15 @@ def test_the_page_says_how_judges_differ(tmp_path: Path, two_judges: list[Path])
 
 
 def test_scores_and_reasons_of_each_judge_are_beside_the_turn() -> None:
-    run = write_evaluations(Path("a.jsonl"), [make_debate(("U", "S.", "t"))], 0.25)
+    run = write_evaluations("a.jsonl", [make_debate(("U", "S.", "t"))], 0.25)
     ((turn,),) = report_page([run], Path("r.html")).data["part-d0"]
     assert turn["judged"] == [[0, [0.25] * 4, [f"as {maxim} goes" for maxim in Maxim]]]
 
 
 def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates() -> None:
     debates = read_demo_debates()
-    complete = write_evaluations(Path("complete.jsonl"), debates, 0.9)
-    short = write_evaluations(Path("short.jsonl"), debates[1:], 0.1)
+    complete = write_evaluations("complete.jsonl", debates, 0.9)
+    short = write_evaluations("short.jsonl", debates[1:], 0.1)
     labels = Path("labels.jsonl")  # without the debates beside it
     labels.write_bytes(LABELS.read_bytes())
     page = report_page([complete, short], Path("r.html"), labels=labels)
@@ -98,8 +98,8 @@ def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates() -> None:
 
 
 def test_labels_are_matched_by_the_debates_that_are_given() -> None:
-    run = write_evaluations(Path("run.jsonl"), read_demo_debates()[1:], 0.9)
-    labels = shutil.copy(LABELS, Path("truth.jsonl"))
+    run = write_evaluations("run.jsonl", read_demo_debates()[1:], 0.9)
+    labels = shutil.copy(LABELS, "truth.jsonl")
     options = ("--labels", labels, "--debates", demo_file("debates.jsonl"))
     touche_rad("report", run, *options, "-o", "r.html", err="missing debate")
 
@@ -108,7 +108,7 @@ def test_a_folder_has_the_same_data_in_files() -> None:
     debates = []
     for at in range(5):
         debates.append(make_debate(*((f"{at}{turn}", "x" * 30_000, "t") for turn in range(5))))
-    run = write_evaluations(Path("run.jsonl"), debates)
+    run = write_evaluations("run.jsonl", debates)
     one_file = report_page([run], Path("one.html"))
     summary = write_report([run], Path("many"))
     assert summary.page == Path("many/index.html")
@@ -128,7 +128,7 @@ def test_a_folder_has_the_same_data_in_files() -> None:
 def test_turns_are_marked() -> None:
     long = "Elephants never forget the moon. " * 13
     debate = make_debate(("U1", long, "Zoos.")).with_utterance("U2")
-    run = write_lines(Path("sim.jsonl"), [files.simulation_line(debate)])
+    run = write_lines("sim.jsonl", [files.simulation_line(debate)])
     page = report_page([run], Path("r.html"))
     marks = page.data["data-debates"]["debates"][0][4]
     assert marks == "38", "long and not supported; unanswered"
@@ -136,7 +136,7 @@ def test_turns_are_marked() -> None:
 
 def test_nothing_is_fetched_and_no_text_becomes_markup() -> None:
     debates = [make_debate(*((text, end, text) for end in NASTY[:3]), claim=text) for text in NASTY]
-    run = write_evaluations(Path("nasty.jsonl"), debates)
+    run = write_evaluations("nasty.jsonl", debates)
     page = report_page([run], Path("r.html"), title=NASTY[0])
     assert page.tags.count("script") == SCRIPTS + len(page.data), "scripts of ours, and data"
     assert not {"img", "iframe", "object"} & set(page.tags)
@@ -248,7 +248,7 @@ def test_a_folder_and_those_in_it_are_read() -> None:
     (folder / "broken.jsonl").write_text("{", "utf-8")
     debaters = ("-d", "grounded", "-d", "verbatim", "--rounds", "1")
     call_touche_rad("tournament", CLAIMS, "-i", "demo", *debaters, "-o", folder / "cup")
-    runs = (folder, Path("none.jsonl"))
+    runs = (folder, "none.jsonl")
     touche_rad("report", *runs, "--labels", labels, "-o", out, code=1, err="broken.jsonl:1: ")
     report = Page(out).data["report"]
     files_of_page = {row[0]: row for row in report["files"]["rows"]}
@@ -263,11 +263,11 @@ def test_a_folder_without_runs_is_refused(tmp_path: Path) -> None:
     touche_rad("report", tmp_path, "-o", "r.html", code=2, err=str(tmp_path))
 
 
-def write_damaged_runs(folder: Path) -> Path:
+def write_damaged_runs() -> Path:
     """Write runs of two judges on the demo's debates, and damaged ones; return their labels."""
     debates = read_demo_debates()
-    good = write_evaluations(folder / "good.jsonl", debates, 0.9).read_text().splitlines()
-    write_evaluations(folder / "noes.jsonl", debates, 0.1)
+    good = write_evaluations("good.jsonl", debates, 0.9).read_text().splitlines()
+    write_evaluations("noes.jsonl", debates, 0.1)
     odd = json.loads(good[3])
     odd["userTurnsEvaluations"][0]["Quality"]["score"] = "yes"
     half = [json.loads(line) for line in good]
@@ -282,15 +282,14 @@ def write_damaged_runs(folder: Path) -> Path:
         "cut": [*good[:5], good[5][:200], *good[6:]],
     }
     for name, lines in damaged.items():
-        write_lines(folder / f"{name}.jsonl", lines)
-    (folder / "claims.jsonl").write_bytes(CLAIMS.read_bytes())
-    (folder / "labels.jsonl").write_bytes(LABELS.read_bytes())
-    return folder / "labels.jsonl"
+        write_lines(f"{name}.jsonl", lines)
+    shutil.copy(CLAIMS, "claims.jsonl")
+    return Path(shutil.copy(LABELS, "labels.jsonl"))
 
 
 @pytest.mark.parametrize("skip", [False, True])
 def test_damages_of_scored_runs_are_named(tmp_path: Path, skip: bool) -> None:
-    labels, out = write_damaged_runs(tmp_path), Path("page/r.html")
+    labels, out = write_damaged_runs(), Path("page/r.html")
     options = ["--skip-bad"] if skip else []
     ended = touche_rad("report", tmp_path, "--labels", labels, "-o", out, *options, code=1)
     assert ("warning: cut: 1 invalid line" in ended.err) == skip
@@ -298,20 +297,20 @@ def test_damages_of_scored_runs_are_named(tmp_path: Path, skip: bool) -> None:
 
 
 def test_damages_of_runs_without_labels_are_named(tmp_path: Path) -> None:
-    write_damaged_runs(tmp_path)
+    write_damaged_runs()
     for name, text in (("other", "S."), ("same", "S."), ("alone", "T.")):
         debate = make_debate(("U", text, "t"), claim=text)
-        write_evaluations(tmp_path / f"{name}.jsonl", [debate])
-    (tmp_path / "few.jsonl").write_text("".join((tmp_path / "good.jsonl").open().readlines()[1:]))
+        write_evaluations(f"{name}.jsonl", [debate])
+    write_lines("few.jsonl", Path("good.jsonl").read_text().splitlines()[1:])
     names = ("half", "twice", "noes", "few", "lost", "other", "same", "alone")
-    write_report([tmp_path / f"{name}.jsonl" for name in names], tmp_path / "r.html")
-    check_page("damaged-without-labels", tmp_path / "r.html", tmp_path)
+    write_report([Path(f"{name}.jsonl") for name in names], Path("r.html"))
+    check_page("damaged-without-labels", Path("r.html"), tmp_path)
 
 
-def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
-    labels, out = write_damaged_runs(tmp_path), Path("r.html")
+def test_what_the_labels_do_not_judge_is_named_once() -> None:
+    labels, out = write_damaged_runs(), Path("r.html")
     for name in ("a", "b"):
-        write_evaluations(Path(f"{name}.jsonl"), [make_debate(("U", "S.", "t"))])
+        write_evaluations(f"{name}.jsonl", [make_debate(("U", "S.", "t"))])
     simulation = files.simulation_line(make_debate(("V", "S.", "t")))
     Path("played.jsonl").write_text(f"{simulation}\n{{}}\n")
     runs = [Path(f"{name}.jsonl") for name in ("good", "noes", "a", "b", "played")]
@@ -323,7 +322,7 @@ def test_what_the_labels_do_not_judge_is_named_once(tmp_path: Path) -> None:
 
 
 def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:
-    labels = write_damaged_runs(tmp_path)
+    labels = write_damaged_runs()
     page = report_page([tmp_path], Path("r.html"), labels=labels, bad=files.BadLines(skip=True))
     shown: Counter[str] = Counter()
     for debate in page.data["data-debates"]["debates"]:
@@ -349,13 +348,13 @@ def test_only_runs_of_one_judge_are_compared(tmp_path: Path, judges: tuple[str, 
 
 @pytest.mark.parametrize(
     ("claims", "score", "sentence"),
-    read_cases("report/sentences_name_a_leader_from_ten_claims.json"),
+    read_cases("report/sentences_on_leaders.json"),
 )
 def test_sentences_name_a_leader_from_ten_claims(claims: int, score: float, sentence: str) -> None:
     runs = []
     for name, score_of_run in (("a", score), ("b", 0.9)):
         debates = [make_debate(("U", f"{name}.", "t"), claim=f"{at}") for at in range(claims)]
-        runs.append(write_evaluations(Path(f"{name}.jsonl"), debates, score_of_run))
+        runs.append(write_evaluations(f"{name}.jsonl", debates, score_of_run))
     if claims > 1000:  # one no
         runs[0].write_text(runs[0].read_text().replace("0.5", "0.1", 1))
     (board,) = report_page(runs, Path("r.html")).data["report"]["boards"]
@@ -365,43 +364,34 @@ def test_sentences_name_a_leader_from_ten_claims(claims: int, score: float, sent
 
 
 def test_an_output_that_exists_stops_before_the_slow_imports(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setitem(sys.modules, "touche_rad.report", None)
-    (tmp_path / "r.html").write_text("x")
-    touche_rad(
-        "report",
-        tmp_path / "none.jsonl",
-        "-o",
-        tmp_path / "r.html",
-        code=2,
-        err=str(tmp_path / "r.html"),
-    )
+    Path("r.html").write_text("x")
+    touche_rad("report", "none.jsonl", "-o", "r.html", code=2, err="r.html")
 
 
 def test_labels_of_other_debates_are_refused_with_the_same_fix(tmp_path: Path) -> None:
-    labels = write_damaged_runs(tmp_path)
+    labels = write_damaged_runs()
     labels.write_text("".join(labels.read_text().splitlines(keepends=True)[1:]))
-    run = tmp_path / "good.jsonl"
+    run = "good.jsonl"
     refusals = {
-        "report": touche_rad("report", run, "--labels", labels, "-o", tmp_path / "page", code=2),
+        "report": touche_rad("report", run, "--labels", labels, "-o", "page", code=2),
         "score": touche_rad("score", run, labels, code=2),
-        "score of several": touche_rad(
-            "score", run, tmp_path / "noes.jsonl", tmp_path / "half.jsonl", labels, code=2
-        ),
-        "labels as a run": touche_rad("report", labels, "-o", tmp_path / "page", code=2),
+        "score of several": touche_rad("score", run, "noes.jsonl", "half.jsonl", labels, code=2),
+        "labels as a run": touche_rad("report", labels, "-o", "page", code=2),
     }
     check_messages("labels-of-other-debates", refusals, tmp_path)
 
 
 def test_the_title_says_on_which_criteria_a_run_beats_the_baseline() -> None:
     labels = list(files.read_labels(LABELS))
-    lines = write_evaluations(Path("a.jsonl"), read_demo_debates(), 0.9).read_text()
+    lines = write_evaluations("a.jsonl", read_demo_debates(), 0.9).read_text()
     records = [json.loads(line) for line in lines.splitlines()]
     for record, of_debate in zip(records, labels, strict=True):
         for turn, of_turn in zip(record["userTurnsEvaluations"], of_debate, strict=True):
             turn["Quality"]["score"] = of_turn["quality"]
-    run = write_records(Path("a.jsonl"), *records)
+    run = write_records("a.jsonl", *records)
     (board,) = report_page([run], Path("r.html"), labels=LABELS).data["report"]["boards"]
     assert (
         board["title"]

@@ -39,7 +39,7 @@ _ROWS = (
 BEES = tuple(Argument(**dict(zip(_FIELDS, row, strict=True))) for row in _ROWS)
 
 
-def opened(arguments: list[Argument] | tuple[Argument, ...], place: Path) -> PisaArguments:
+def opened(arguments: list[Argument] | tuple[Argument, ...], place: str | Path) -> PisaArguments:
     """Make an index and open it."""
     build_index(arguments, str(place), replace=True)
     index = open_index(str(place))
@@ -66,10 +66,10 @@ def annotate_by_hand(index: PisaArguments, annotations: Sequence[Any]) -> None:
     (folder / "about.json").write_text(json.dumps(about | counts))
 
 
-def changes_that_doctor_notices(index: Path, part: str = ".") -> list[str]:
+def changes_that_doctor_notices(index: str | Path, part: str = ".") -> list[str]:
     """Change a byte of each file in a part of an index; return the names of these files."""
     names = []
-    for file in sorted(path for path in (index / part).rglob("*") if path.stat().st_size > 100):
+    for file in sorted(path for path in Path(index, part).rglob("*") if path.stat().st_size > 100):
         if file.is_file() and file.name not in ("manifest.json", "about.json"):
             content = file.read_bytes()
             time = file.stat().st_mtime_ns

@@ -40,13 +40,12 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def collection(folder: Path, count: int) -> Path:
-    path = folder / "arguments.jsonl"
+def collection(count: int) -> Path:
     arguments = (Argument(id=f"{n:04}", text=f"Argument {n} on bees.") for n in range(count))
-    return write_lines(path, map(files.argument_line, arguments))
+    return write_lines("arguments.jsonl", map(files.argument_line, arguments))
 
 
-def run_index(source: Path, place: Path, server: Scripted, *options: str, code: int = 0) -> Ended:
+def run_index(source: Path, place: str, server: Scripted, *options: str, code: int = 0) -> Ended:
     """Call the command; annotate with schemes unless the options say otherwise."""
     words = ("index", source, "-o", place, "-m", f"{server.url}#tiny", *options)
     if "--annotate" not in options:
@@ -54,25 +53,25 @@ def run_index(source: Path, place: Path, server: Scripted, *options: str, code: 
     return touche_rad(*words, code=code)
 
 
-def stored_annotations(place: Path) -> Any:
+def stored_annotations(place: str) -> Any:
     """The stored annotations, or None."""
-    return annotations_of(open_index(str(place))).get(SCHEMES)
+    return annotations_of(open_index(place)).get(SCHEMES)
 
 
-def read_annotations(place: Path, *ids: str) -> list[Any]:
+def read_annotations(place: str, *ids: str) -> list[Any]:
     stored = stored_annotations(place).get_all(ids)
     return [record and Annotation.model_validate(record) for record in stored]
 
 
 @pytest.mark.parametrize("calls", ["merged", "separate"])
 def test_each_argument_has_its_schemes_with_labels_and_reasons(
-    server: Scripted, tmp_path: Path, calls: str
+    server: Scripted, calls: str
 ) -> None:
-    place = tmp_path / "ix"
+    place = "ix"
     schemes = ("--annotate", f"schemes(calls={calls})")
-    run_index(collection(tmp_path, 9), place, server, *schemes)
+    run_index(collection(9), place, server, *schemes)
     assert len(stored_annotations(place)) == 9
-    for argument in open_index(str(place)).arguments():
+    for argument in open_index(place).arguments():
         (annotation,) = read_annotations(place, argument.id)
         expected = marks(argument.text)
         assert annotation.schemes == tuple(expected)
@@ -85,11 +84,9 @@ def test_each_argument_has_its_schemes_with_labels_and_reasons(
     assert changes_that_doctor_notices(place, "annotations") == ["records.jsonl"]
 
 
-def test_lean_asks_once_for_four_arguments_and_the_paper_twice_for_each(
-    server: Scripted, tmp_path: Path
-) -> None:
-    source = collection(tmp_path, 9)
-    run_index(source, tmp_path / "lean", server)
+def test_lean_asks_once_for_four_arguments_and_the_paper_twice_for_each(server: Scripted) -> None:
+    source = collection(9)
+    run_index(source, "lean", server)
     assert called(server) == ["Together"] * 3
     forms = [
         body["response_format"]["json_schema"]["schema"]["$defs"]["Numbered"]["properties"]
@@ -98,21 +95,19 @@ def test_lean_asks_once_for_four_arguments_and_the_paper_twice_for_each(
     assert {form["number"]["minimum"] for form in forms} == {1}
     assert sorted(form["number"]["maximum"] for form in forms) == [1, 4, 4]
     server.asked.clear()
-    run_index(source, tmp_path / "paper", server, *PAPER)
+    run_index(source, "paper", server, *PAPER)
     texts = [f"Argument {n} on bees." for n in range(9)]
     assert called(server).count("Schemes") == 9
     assert called(server).count("Scoring") == sum(bool(marks(text)) for text in texts)
 
 
 @pytest.mark.parametrize("fourth", ["Robustness", "Defeasibility"])
-def test_the_papers_other_names_of_the_dimensions_are_read(
-    server: Scripted, tmp_path: Path, fourth: str
-) -> None:
+def test_the_papers_other_names_of_the_dimensions_are_read(server: Scripted, fourth: str) -> None:
     labels = {"Acceptability": "good", "inference": "poor", "Relevance": "good", fourth: "average"}
     scheme = Scheme.VALUE.value
     answering(server, {"Schemes": {scheme: {"reason": "R"}}, "Scoring": {scheme: labels}})
-    run_index(collection(tmp_path, 1), tmp_path / "ix", server, *PAPER)
-    (annotation,) = read_annotations(tmp_path / "ix", "0000")
+    run_index(collection(1), "ix", server, *PAPER)
+    (annotation,) = read_annotations("ix", "0000")
     words = [level.word for level in annotation.marks[Scheme.VALUE].levels.values()]
     assert words == ["good", "poor", "good", "average"]
 
@@ -128,31 +123,29 @@ def test_the_papers_other_names_of_the_dimensions_are_read(
     ],
 )
 def test_a_scheme_without_labels_and_an_unknown_one_are_ignored(
-    server: Scripted, tmp_path: Path, schemes: dict[str, Any], labels: dict[Any, str]
+    server: Scripted, schemes: dict[str, Any], labels: dict[Any, str]
 ) -> None:
     answering(server, {"Schemes": schemes, "Scoring": {Scheme.VALUE.value: labels}})
-    run_index(collection(tmp_path, 1), tmp_path / "ix", server, *PAPER)
-    (annotation,) = read_annotations(tmp_path / "ix", "0000")
+    run_index(collection(1), "ix", server, *PAPER)
+    (annotation,) = read_annotations("ix", "0000")
     assert annotation.marks == {}
 
 
-def test_a_second_time_nothing_is_asked_and_other_settings_are_refused(
-    server: Scripted, tmp_path: Path
-) -> None:
-    source = collection(tmp_path, 5)
-    run_index(source, tmp_path / "ix", server)
+def test_a_second_time_nothing_is_asked_and_other_settings_are_refused(server: Scripted) -> None:
+    source = collection(5)
+    run_index(source, "ix", server)
     server.asked.clear()
-    run_index(source, tmp_path / "ix", server)
-    refused = run_index(source, tmp_path / "ix", server, *PAPER, code=2)
-    assert str(tmp_path / "ix") in refused.error
+    run_index(source, "ix", server)
+    refused = run_index(source, "ix", server, *PAPER, code=2)
+    assert "ix" in refused.error
     assert not server.asked
 
 
 def test_a_model_that_is_down_stops_the_making_and_the_same_settings_resume_it(
-    server: Scripted, tmp_path: Path
+    server: Scripted,
 ) -> None:
-    source = collection(tmp_path, 130)
-    place = tmp_path / "ix"
+    source = collection(130)
+    place = "ix"
     run_index(source, place, server, "--max-calls", "64", *SINGLE, code=1)
     assert stored_annotations(place) is None
     server.asked.clear()
@@ -165,42 +158,40 @@ def test_a_model_that_is_down_stops_the_making_and_the_same_settings_resume_it(
 
 
 def test_an_argument_that_is_left_out_is_asked_for_alone_and_at_last_has_none(
-    server: Scripted, tmp_path: Path
+    server: Scripted,
 ) -> None:
     def leave_out_the_second(prompt: str) -> dict[str, Any]:
         rows = ANSWERS["Together"](prompt)["arguments"]
         return {"arguments": [row for row in rows if row["number"] != 2]}
 
     answering(server, {"Together": leave_out_the_second})
-    run_index(collection(tmp_path, 4), tmp_path / "ix", server)
+    run_index(collection(4), "ix", server)
     assert called(server) == ["Together", "Together"], "argument 0001 is second: asked for alone"
-    assert all(read_annotations(tmp_path / "ix", "0000", "0001", "0002", "0003"))
-    assert len(stored_annotations(tmp_path / "ix")) == 4
+    assert all(read_annotations("ix", "0000", "0001", "0002", "0003"))
+    assert len(stored_annotations("ix")) == 4
 
 
-def test_what_no_answer_fits_is_not_annotated_and_says_why(
-    server: Scripted, tmp_path: Path
-) -> None:
+def test_what_no_answer_fits_is_not_annotated_and_says_why(server: Scripted) -> None:
     def refuse_the_second(prompt: str) -> Any:
         return "No." if "Argument 1 " in prompt else ANSWERS["Together"](prompt)
 
     answering(server, {"Together": refuse_the_second})
-    run_index(collection(tmp_path, 3), tmp_path / "ix", server, *SINGLE)
-    first, second, third = read_annotations(tmp_path / "ix", "0000", "0001", "0002")
+    run_index(collection(3), "ix", server, *SINGLE)
+    first, second, third = read_annotations("ix", "0000", "0001", "0002")
     assert first is not None
     assert second is None
     assert third is not None
-    assert len(stored_annotations(tmp_path / "ix")) == 2
+    assert len(stored_annotations("ix")) == 2
 
 
-def test_annotations_belong_to_the_arguments_of_its_index(server: Scripted, tmp_path: Path) -> None:
-    assert not opened(BEES, tmp_path / "bees").annotations
-    run_index(collection(tmp_path, 3), tmp_path / "ix", server)
-    shutil.copytree(tmp_path / "ix" / "annotations", tmp_path / "bees" / "annotations")
+def test_annotations_belong_to_the_arguments_of_its_index(server: Scripted) -> None:
+    assert not opened(BEES, "bees").annotations
+    run_index(collection(3), "ix", server)
+    shutil.copytree("ix/annotations", "bees/annotations")
     with expect_error("another collection"):
-        annotations_of(open_index(str(tmp_path / "bees")))
-    build_index(BEES, str(tmp_path / "ix"), replace=True)
-    assert stored_annotations(tmp_path / "ix") is None
+        annotations_of(open_index("bees"))
+    build_index(BEES, "ix", replace=True)
+    assert stored_annotations("ix") is None
 
 
 @given(LEVELS)

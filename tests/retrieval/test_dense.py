@@ -97,17 +97,13 @@ def _name(server: Scripted) -> str:
     return f"openai:{server.url}#letters"
 
 
-def test_an_endpoint_encodes(
-    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_endpoint_encodes(server: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", "a-key")
     server.script = [scripted.fails(429), scripted.fails(503)]
-    opened(BEES, tmp_path / "ix")
+    opened(BEES, "ix")
     reported: list[tuple[int, int]] = []
     wanted = VectorsWanted(_name(server))
-    count = add_vectors(
-        str(tmp_path / "ix"), wanted, report=lambda done, total: reported.append((done, total))
-    )
+    count = add_vectors("ix", wanted, report=lambda done, total: reported.append((done, total)))
     assert count == 6 + 6 + 6
     assert reported == [(6, count), (12, count), (count, count)]
     sent = set(chain.from_iterable(body["input"] for body in server.asked[2:]))
@@ -115,9 +111,9 @@ def test_an_endpoint_encodes(
     assert sent == texts
     assert server.headers[0]["Authorization"] == "Bearer a-key"
     assert server.asked[0]["model"] == "letters"
-    index: Any = open_index(str(tmp_path / "ix"))
+    index: Any = open_index("ix")
     assert list(index.encoders) == ["openai:letters"]
-    changes = changes_that_doctor_notices(tmp_path / "ix", "dense")
+    changes = changes_that_doctor_notices(Path("ix"), "dense")
     assert changes == ["rows.npy", "vectors.npy"] * 3
 
 
@@ -153,10 +149,10 @@ def test_vectors_that_can_only_be_searched_are_searched(
         ("minilmm", "minilm"),
     ],
 )
-def test_encoders_that_cannot_be_are_named(tmp_path: Path, name: str, fact: str) -> None:
-    opened(BEES, tmp_path / "ix")
+def test_encoders_that_cannot_be_are_named(name: str, fact: str) -> None:
+    opened(BEES, "ix")
     with expect_error(fact):
-        add_vectors(str(tmp_path / "ix"), VectorsWanted(name))
+        add_vectors("ix", VectorsWanted(name))
 
 
 def _files(folder: Path) -> dict[str, bytes]:
@@ -164,11 +160,11 @@ def _files(folder: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.long
-def test_a_killed_encoding_goes_on_and_ends_alike(server: Scripted, tmp_path: Path) -> None:
+def test_a_killed_encoding_goes_on_and_ends_alike(server: Scripted) -> None:
     words = (str(DEMO), "--dense", _name(server))
-    undisturbed = tmp_path / "undisturbed"
-    killed = tmp_path / "killed"
-    touche_rad("index", *words, "-o", str(undisturbed))
+    undisturbed = Path("undisturbed")
+    killed = Path("killed")
+    touche_rad("index", *words, "-o", undisturbed)
     server.asked.clear()
 
     def slowly(handler: scripted.Handler) -> None:
@@ -186,32 +182,23 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: Scripted, tmp_path: Pa
     os.kill(process.pid, signal.SIGKILL)
     process.wait()
     server.always = _embed
-    touche_rad("index", *words, "-o", str(killed))
+    touche_rad("index", *words, "-o", killed)
     assert _files(killed) == _files(undisturbed)
     server.asked.clear()
-    touche_rad("index", *words, "-o", str(killed))
+    touche_rad("index", *words, "-o", killed)
     assert not server.asked
 
 
-def test_vectors_of_other_arguments_are_refused(server: Scripted, tmp_path: Path) -> None:
-    opened(BEES, tmp_path / "ix")
-    touche_rad(
-        "index",
-        str(DEMO),
-        "-o",
-        str(tmp_path / "ix"),
-        "--dense",
-        _name(server),
-        code=2,
-        err="other arguments",
-    )
+def test_vectors_of_other_arguments_are_refused(server: Scripted) -> None:
+    opened(BEES, "ix")
+    touche_rad("index", DEMO, "-o", "ix", "--dense", _name(server), code=2, err="other arguments")
     assert not server.asked
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("dense") / "ix")
-    touche_rad("index", str(DEMO), "-o", folder, "--dense", "minilm")
+    touche_rad("index", DEMO, "-o", folder, "--dense", "minilm")
     return folder
 
 
@@ -235,15 +222,15 @@ def _dense(index: Any, encoder: str = "") -> Any:
     return find("retriever", "dense").make(Services(index=index), options).pipeline(20)
 
 
-def test_an_index_without_vectors_names_the_option(tmp_path: Path) -> None:
+def test_an_index_without_vectors_names_the_option() -> None:
     with expect_error("--dense"):
-        _dense(opened(BEES, tmp_path / "ix"))
+        _dense(opened(BEES, "ix"))
 
 
-def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) -> None:
-    opened(BEES, tmp_path / "ix")
-    add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server), fields=("text",)))
-    index: Any = open_index(str(tmp_path / "ix"))
+def test_unknown_vectors_and_fields_are_named(server: Scripted) -> None:
+    opened(BEES, "ix")
+    add_vectors("ix", VectorsWanted(_name(server), fields=("text",)))
+    index: Any = open_index("ix")
     with expect_error("openai:letters", OptionError):
         _dense(index, "openai:leters")
     with expect_error("'attacks'"):
@@ -256,7 +243,7 @@ def test_unknown_vectors_and_fields_are_named(server: Scripted, tmp_path: Path) 
 def test_damaged_vectors_are_refused_and_a_link_gets_none(
     server: Scripted, tmp_path: Path, name: str
 ) -> None:
-    folder = tmp_path / "ix"
+    folder = Path("ix")
     opened(BEES, folder)
     wanted = VectorsWanted(_name(server), fields=("text",))
     add_vectors(str(folder), wanted)
@@ -265,7 +252,7 @@ def test_damaged_vectors_are_refused_and_a_link_gets_none(
     index: Any = open_index(str(folder))
     with expect_error(f"text/{name} is missing or has changed"):
         assert index.encoders
-    (folder / "dense").rename(tmp_path / "elsewhere")
+    (folder / "dense").rename("elsewhere")
     for link in (folder / "dense", folder / "annotations"):
         link.symlink_to(tmp_path / "elsewhere")
         with expect_error("is a link"):
@@ -274,13 +261,13 @@ def test_damaged_vectors_are_refused_and_a_link_gets_none(
 
 
 def test_a_field_that_is_blank_everywhere_lacks_no_vectors(
-    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("TOUCHE_RAD_EMBEDDINGS", server.url)
     blank = [argument.model_copy(update={"supports": ""}) for argument in BEES]
-    opened(blank, tmp_path / "ix")
-    add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server)))
-    meaning: Any = meaning_of(open_index(str(tmp_path / "ix")))
+    opened(blank, "ix")
+    add_vectors("ix", VectorsWanted(_name(server)))
+    meaning: Any = meaning_of(open_index("ix"))
     assert meaning.nearest("supports", ["bees", "roofs"], 3) == [[], []]
     assert meaning.likeness("supports", ["bees"], ["1", "2"]) == [[0.0, 0.0]]
     assert meaning.nearest("attacks", [BEES[0].attacks], 1) == [["1"]]
@@ -288,21 +275,20 @@ def test_a_field_that_is_blank_everywhere_lacks_no_vectors(
 
 @pytest.mark.parametrize(
     ("model", "query", "passage"),
-    read_cases("retrieval/queries_are_sent_with_the_instruction_of.json"),
+    read_cases("retrieval/instructions_of_encoders.json"),
 )
 def test_queries_are_sent_with_the_instruction_of_the_encoder(
     server: Scripted,
-    tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
     model: str,
     query: str,
     passage: str,
 ) -> None:
-    opened(BEES, tmp_path / "ix")
-    add_vectors(str(tmp_path / "ix"), VectorsWanted(f"openai:{server.url}#{model}"))
+    opened(BEES, "ix")
+    add_vectors("ix", VectorsWanted(f"openai:{server.url}#{model}"))
     sent = set(chain.from_iterable(body["input"] for body in server.asked))
     assert sent >= {f"{passage}{argument.text}" for argument in BEES}
-    index: Any = open_index(str(tmp_path / "ix"))
+    index: Any = open_index("ix")
     with expect_error("TOUCHE_RAD_EMBEDDINGS"):
         _dense(index).searcher.search(f"asked without an address by {model}", 3)
     monkeypatch.setenv("TOUCHE_RAD_EMBEDDINGS", server.url)
@@ -314,7 +300,7 @@ def test_queries_are_sent_with_the_instruction_of_the_encoder(
 def test_a_local_encoder_encodes_queries_with_its_instruction(tmp_path: Path) -> None:
     from retrieval.dense.encoders import encoder
 
-    folder = encoder_by_chance(tmp_path).rename(tmp_path / "e5-tiny")
+    folder = encoder_by_chance(tmp_path).rename("e5-tiny")
     plain = encoder(f"{folder}(instruction=)")
     instructed = encoder(str(folder))
     text = BEES[0].text
@@ -327,15 +313,14 @@ def test_a_local_encoder_encodes_queries_with_its_instruction(tmp_path: Path) ->
 
 @pytest.mark.parametrize("encoder", ["stella", "openai:{url}#mean", "owner/model"])
 def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
-    server: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, encoder: str
+    server: Scripted, encoder: str
 ) -> None:
     """The index may be a stranger's, and so may be the folder in which it is opened."""
-    monkeypatch.chdir(tmp_path)
     for model in ("owner/model", "NovaSearch/stella_en_400M_v5"):
         Path(model).mkdir(parents=True)
         Path(model, "config.json").write_text("{}")
     words = ("-o", "ix", "--dense", _name(server))
-    touche_rad("index", str(DEMO), *words)
+    touche_rad("index", DEMO, *words)
     (about,) = Path("ix").glob("dense/*/about.json")
     record = read_json(about)
     about.write_text(json.dumps({**record, "encoder": encoder.format(url=server.url)}))
@@ -362,9 +347,6 @@ def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
     assert not server.asked
 
 
-def test_no_folder_of_its_name_is_taken_for_the_encoder_of_the_official_index(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_no_folder_of_its_name_is_taken_for_the_encoder_of_the_official_index() -> None:
     Path("NovaSearch/stella_en_400M_v5").mkdir(parents=True)
-    touche_rad("index", str(DEMO), "-o", "ix", "--dense", "stella", code=2, err="folder")
+    touche_rad("index", DEMO, "-o", "ix", "--dense", "stella", code=2, err="folder")

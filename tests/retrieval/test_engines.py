@@ -47,8 +47,8 @@ def test_real_arguments_are_searched_alike(tmp_path: Path, real_data: Path) -> N
     _compare(list(files.read_arguments(real_data / "claimrev-4441.jsonl.gz")), tmp_path)
 
 
-def test_an_index_says_what_built_it_and_every_command_opens_it(tmp_path: Path) -> None:
-    place = tmp_path / "index"
+def test_an_index_says_what_built_it_and_every_command_opens_it() -> None:
+    place = Path("index")
     with without_pisa():
         touche_rad("index", demo_file("arguments.jsonl"), "-o", place)
         assert read_json(place / "manifest.json")["engine"] == "numpy"

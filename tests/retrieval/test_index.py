@@ -140,8 +140,8 @@ def _flip(path: Path) -> None:
         (lambda place: _rewrite_manifest(place, analyser="other"), "another version"),
     ],
 )
-def test_a_damaged_index_is_refused_in_one_line(tmp_path: Path, damage: object, fact: str) -> None:
-    place = tmp_path / "index"
+def test_a_damaged_index_is_refused_in_one_line(damage: object, fact: str) -> None:
+    place = Path("index")
     build_index(ARGUMENTS, str(place))
     damage(place)  # type: ignore[operator]
     with expect_error(fact) as error:
@@ -150,10 +150,10 @@ def test_a_damaged_index_is_refused_in_one_line(tmp_path: Path, damage: object, 
     assert "\n" not in str(error.value)
 
 
-def test_arguments_given_twice_are_a_warning(tmp_path: Path) -> None:
+def test_arguments_given_twice_are_a_warning() -> None:
     lines = [files.argument_line(ARGUMENTS[at]) for at in (0, 1, 0)]
-    (tmp_path / "twice.jsonl").write_text("\n".join(lines))
-    ended = touche_rad("index", "twice.jsonl", "-o", "index", "-q", cwd=tmp_path)
+    Path("twice.jsonl").write_text("\n".join(lines))
+    ended = touche_rad("index", "twice.jsonl", "-o", "index", "-q")
     assert ended.err.startswith("warning: ")
     assert "twice.jsonl:3" in ended.error
 
@@ -192,33 +192,33 @@ def test_what_cannot_be_built_leaves_nothing(
     tmp_path: Path, arguments: Iterable[Argument], kind: type[Exception], fact: str
 ) -> None:
     with pytest.raises(kind, match=fact):
-        build_index(arguments, str(tmp_path / "index"))
+        build_index(arguments, "index")
     assert list(tmp_path.iterdir()) == []
 
 
-def test_equal_arguments_are_indexed_once(tmp_path: Path) -> None:
-    assert build_index([ARGUMENTS[0], ARGUMENTS[0]], str(tmp_path / "index")) == 1
+def test_equal_arguments_are_indexed_once() -> None:
+    assert build_index([ARGUMENTS[0], ARGUMENTS[0]], "index") == 1
 
 
 def test_an_index_is_replaced_only_on_demand(tmp_path: Path) -> None:
-    place = tmp_path / "index"
-    build_index(ARGUMENTS[:2], str(place))
+    place = "index"
+    build_index(ARGUMENTS[:2], place)
     with expect_error("--replace"):
-        build_index(ARGUMENTS, str(place))
-    assert len(open_index(str(place))) == 2
-    assert build_index(ARGUMENTS, str(place), replace=True) == len(ARGUMENTS)
+        build_index(ARGUMENTS, place)
+    assert len(open_index(place)) == 2
+    assert build_index(ARGUMENTS, place, replace=True) == len(ARGUMENTS)
     assert os.listdir(tmp_path) == ["index"]
 
 
-def test_a_folder_that_is_no_index_is_never_replaced(tmp_path: Path) -> None:
-    photo = tmp_path / "photos" / "one.jpg"
+def test_a_folder_that_is_no_index_is_never_replaced() -> None:
+    photo = Path("photos/one.jpg")
     photo.parent.mkdir()
     photo.touch()
     with expect_error("not an index"):
         build_index(ARGUMENTS, str(photo.parent), replace=True)
     assert photo.exists()
-    (tmp_path / "empty").mkdir()
-    assert build_index(ARGUMENTS, str(tmp_path / "empty"), replace=True) == len(ARGUMENTS)
+    Path("empty").mkdir()
+    assert build_index(ARGUMENTS, "empty", replace=True) == len(ARGUMENTS)
 
 
 SLOW = """
@@ -240,7 +240,7 @@ build_index(slowly(), sys.argv[1], replace=True)
 def test_a_killed_maker_leaves_the_index_that_was_there_or_none(
     tmp_path: Path, before: bool
 ) -> None:
-    place = tmp_path / "index"
+    place = Path("index")
     fingerprint = opened(BEES, place).fingerprint if before else ""
     maker = subprocess.Popen([sys.executable, "-c", SLOW, place], stdout=subprocess.PIPE)
     assert maker.stdout is not None
@@ -277,30 +277,30 @@ def test_any_id_and_text_is_kept_and_found(
 @pytest.mark.parametrize("wrong", ["", "a\0", "x" * 513, "ü" * 257, "\ud800"])
 def test_an_id_that_cannot_be_kept_is_refused(tmp_path: Path, wrong: str) -> None:
     with expect_error("512 bytes"):
-        build_index([Argument(id=wrong, text="x")], str(tmp_path / "index"))
+        build_index([Argument(id=wrong, text="x")], "index")
     assert os.listdir(tmp_path) == []
 
 
-def test_a_field_that_nobody_fills_finds_nothing(tmp_path: Path) -> None:
-    index = opened([Argument(id="1", text="Bees buzz."), Argument(id="2", text="")], tmp_path)
+def test_a_field_that_nobody_fills_finds_nothing() -> None:
+    index = opened([Argument(id="1", text="Bees buzz."), Argument(id="2", text="")], "index")
     assert index.search("attacks", "bees", 5) == []
     assert index.search_all("supports", ["bees", "x"], 5) == [[], []]
     assert [hit.argument.id for hit in index.search("text", "bees", 5)] == ["1"]
-    bare = opened([Argument(id="1", text="the of")], tmp_path / "bare")
+    bare = opened([Argument(id="1", text="the of")], "bare")
     assert bare.search("text", "bees", 5) == []
 
 
-def test_an_index_that_is_replaced_meanwhile_is_read_to_its_end(tmp_path: Path) -> None:
-    old = opened(BEES, tmp_path / "index")
-    opened(BEES[:1], tmp_path / "index")
+def test_an_index_that_is_replaced_meanwhile_is_read_to_its_end() -> None:
+    old = opened(BEES, "index")
+    opened(BEES[:1], "index")
     assert [hit.argument.id for hit in old.search("text", "night trains", 3)] == ["6"]
 
 
 def test_an_index_is_compared_again_when_a_file_has_changed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    place = tmp_path / "index"
+    monkeypatch.setenv("XDG_CACHE_HOME", "cache")
+    place = Path("index")
     build_index(ARGUMENTS, str(place))
     for _ in range(2):
         open_index(str(place))
@@ -309,10 +309,10 @@ def test_an_index_is_compared_again_when_a_file_has_changed(
         open_index(str(place))
 
 
-def test_a_changed_line_is_refused_when_it_is_read(tmp_path: Path) -> None:
-    opened(BEES, tmp_path / "index")
-    lines = tmp_path / "index" / "arguments.jsonl"
-    index = open_index(str(tmp_path / "index"))
+def test_a_changed_line_is_refused_when_it_is_read() -> None:
+    opened(BEES, "index")
+    lines = Path("index/arguments.jsonl")
+    index = open_index("index")
     changed = lines.read_bytes().replace(b'{"id": "6"', b'["id", "6"')
     with lines.open("r+b") as file:  # the opened index has this file mapped
         file.write(changed)

@@ -38,10 +38,10 @@ pytestmark = pytest.mark.filterwarnings("ignore")
 
 
 @pytest.fixture
-def bees(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    path = tmp_path / "bees.jsonl"
+def bees(monkeypatch: pytest.MonkeyPatch) -> None:
+    path = "bees.jsonl"
     write_lines(path, map(files.argument_line, BEES))
-    monkeypatch.setenv(irds.VARIABLE, str(path))
+    monkeypatch.setenv(irds.VARIABLE, path)
 
 
 def test_a_document_holds_the_whole_argument() -> None:
@@ -197,8 +197,8 @@ def public() -> str:
     return "irds:small-argsme/task"
 
 
-def test_a_public_collection_is_searched_and_scored(public: str, tmp_path: Path) -> None:
-    run = tmp_path / "text.run"
+def test_a_public_collection_is_searched_and_scored(public: str) -> None:
+    run = Path("text.run")
     words = ("retrieve", f"{public}/queries", "-i", public, "-r", "text", "-o", run)
     retrieved = touche_rad(*words, err="is built")
     assert f"score {run} {public}/qrels" in retrieved.err
@@ -210,10 +210,10 @@ def test_a_public_collection_is_searched_and_scored(public: str, tmp_path: Path)
     assert values["RR"] == 0.5
 
 
-def test_a_public_collection_is_copied_with_its_stances(public: str, tmp_path: Path) -> None:
-    touche_rad("index", public, "-o", tmp_path / "ix")
+def test_a_public_collection_is_copied_with_its_stances(public: str) -> None:
+    touche_rad("index", public, "-o", "ix")
     for retriever, ids in (("attack", ["d1"]), ("support", ["d2", "d3"])):
-        words = ("retrieve", "--say", "Zoos are good", "-r", retriever, "-i", tmp_path / "ix")
+        words = ("retrieve", "--say", "Zoos are good", "-r", retriever, "-i", "ix")
         (result,) = touche_rad(*words, "--json").json
         assert [hit["id"] for hit in result["hits"]] == ids
 
@@ -225,16 +225,16 @@ class _Titled(_Public):
         return [BeirTitleDoc("t1", "Captivity harms animals.", "Zoos")]
 
 
-def test_documents_with_a_title_are_arguments_on_it(tmp_path: Path) -> None:
+def test_documents_with_a_title_are_arguments_on_it() -> None:
     ir_datasets.registry.register("small-beir", Dataset(_Titled()))
-    touche_rad("index", "irds:small-beir", "-o", tmp_path / "ix")
-    (argument,) = open_index(str(tmp_path / "ix")).arguments()
+    touche_rad("index", "irds:small-beir", "-o", "ix")
+    (argument,) = open_index("ix").arguments()
     assert argument == Argument(id="t1", text="Captivity harms animals.", topic="Zoos")
 
 
-def test_our_own_documents_are_the_same_arguments(demo: list[Argument], tmp_path: Path) -> None:
-    touche_rad("index", "irds:touche-rad/demo", "-o", tmp_path / "ix")
-    assert list(open_index(str(tmp_path / "ix")).arguments()) == demo
+def test_our_own_documents_are_the_same_arguments(demo: list[Argument]) -> None:
+    touche_rad("index", "irds:touche-rad/demo", "-o", "ix")
+    assert list(open_index("ix").arguments()) == demo
 
 
 @pytest.mark.parametrize(
@@ -242,10 +242,8 @@ def test_our_own_documents_are_the_same_arguments(demo: list[Argument], tmp_path
     read_cases("retrieval/wrong_names_of_irds.json"),
 )
 @pytest.mark.usefixtures("public")
-def test_what_ir_datasets_does_not_have_is_one_line(
-    args: list[str], message: str, tmp_path: Path
-) -> None:
-    run = tmp_path / "a.run"
+def test_what_ir_datasets_does_not_have_is_one_line(args: list[str], message: str) -> None:
+    run = Path("a.run")
     run.write_text("q1 Q0 d1 1 1.0 tag\n")
     places = {"RUN": str(run), "DEMO": str(demo_file("arguments.jsonl"))}
     ended = touche_rad(*(places.get(word, word) for word in args), code=2)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -123,9 +122,7 @@ def test_hits_behind_the_reranked_ones_stay_in_their_order(ranking: Scripted) ->
     assert [hit.score for hit in hits] == pytest.approx([0.1 - at for at in range(len(plain))])
 
 
-def test_the_connections_to_servers_are_closed_with_the_index(
-    ranking: Scripted, tmp_path: Path
-) -> None:
+def test_the_connections_to_servers_are_closed_with_the_index(ranking: Scripted) -> None:
     closed = threading.Event()
 
     def act(handler: Handler) -> None:
@@ -133,7 +130,7 @@ def test_the_connections_to_servers_are_closed_with_the_index(
         routes(rerank=rerank)(handler)
 
     ranking.always = act
-    index = opened(BOTH, tmp_path / "index")
+    index = opened(BOTH, "index")
     options = {"of": "text", "by": f"{ranking.url}#tiny"}
     retriever = find("retriever", "rerank").make(Services(index=index), options)
     hits = retriever.search(SAID, 9)

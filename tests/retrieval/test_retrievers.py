@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -85,7 +84,7 @@ def test_chains_of_an_index_without_links_are_searched_for(bees: PisaArguments) 
     assert hits["3"].path[-1] == "attacks that"
 
 
-def test_circles_end(tmp_path: Path) -> None:
+def test_circles_end() -> None:
     ring = [
         Argument(
             id=str(n),
@@ -95,7 +94,7 @@ def test_circles_end(tmp_path: Path) -> None:
         )
         for n in range(5)
     ]
-    index = opened(ring, tmp_path / "index")
+    index = opened(ring, "index")
     for steps in ("1", "4"):
         retriever = _make_retriever("chain", index, steps=steps, near="0")
         hits = retriever.search("Claim number 0 stands", 50)
@@ -172,10 +171,10 @@ def test_topical_puts_the_topic_of_most_hits_first(bees: PisaArguments) -> None:
     assert by_topic[0].argument.id == "1", "its first argument, though its words are in others"
 
 
-def test_opposing_finds_words_where_no_claims_are_known(tmp_path: Path) -> None:
+def test_opposing_finds_words_where_no_claims_are_known() -> None:
     query = "Beehives on roofs starve the wild bees"
     blind = [argument.model_copy(update={"attacks": "", "supports": ""}) for argument in BEES]
-    index = opened(blind, tmp_path / "blind")
+    index = opened(blind, "blind")
     assert _ids("attack", index, query, 4) == []
     about = [hit.argument.id for hit in index.search("all", query, 4)]
     ids = [*_ids("chain", index, query, 4), *about]

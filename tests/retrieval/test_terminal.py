@@ -24,12 +24,12 @@ def _collection(folder: Path) -> Path:
 
 
 def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:
-    indexed = touche_rad("index", _collection(tmp_path), "-o", tmp_path / "ix", err="6 arguments")
+    indexed = touche_rad("index", _collection(tmp_path), "-o", "ix", err="6 arguments")
     assert indexed.out == ""
-    (tmp_path / "queries.tsv").write_text("q1\tNight trains are slow\nq2\tof the\n")
-    run = tmp_path / "run.txt"
-    queries = tmp_path / "queries.tsv"
-    words = ("retrieve", queries, "-i", tmp_path / "ix", "-r", "hybrid", "-O", "k=7")
+    Path("queries.tsv").write_text("q1\tNight trains are slow\nq2\tof the\n")
+    run = Path("run.txt")
+    queries = "queries.tsv"
+    words = ("retrieve", queries, "-i", "ix", "-r", "hybrid", "-O", "k=7")
     touche_rad(*words, "-o", run)
     rows = list(ir_measures.read_trec_run(str(run)))
     assert rows[0].doc_id == "6"
@@ -45,17 +45,17 @@ def test_hits_of_one_text_are_printed_as_a_table() -> None:
     assert max(map(len, printed.out.splitlines())) <= 80
 
 
-def test_hits_of_one_text_are_printed_as_json_and_written_as_a_run(tmp_path: Path) -> None:
+def test_hits_of_one_text_are_printed_as_json_and_written_as_a_run() -> None:
     printed = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "--json")
     assert [hit["rank"] for hit in printed.json[0]["hits"]] == [1, 2]
-    run = tmp_path / "one.run"
+    run = Path("one.run")
     touche_rad("retrieve", "--say", "Animals.", "-k", "2", "-i", "demo", "-o", run)
     assert len(run.read_text().splitlines()) == 2
 
 
-def test_a_text_instead_of_a_file_names_the_option(tmp_path: Path) -> None:
-    touche_rad("retrieve", "zoos are bad", cwd=tmp_path, code=2, err='--say "zoos are bad"')
-    touche_rad("retrieve", "queries.tsv", "--say", "zoos", cwd=tmp_path, code=2, err="--say TEXT")
+def test_a_text_instead_of_a_file_names_the_option() -> None:
+    touche_rad("retrieve", "zoos are bad", code=2, err='--say "zoos are bad"')
+    touche_rad("retrieve", "queries.tsv", "--say", "zoos", code=2, err="--say TEXT")
 
 
 RESULTS: list[Callable[[], Any]] = []
@@ -89,11 +89,9 @@ def fail(error: BaseException) -> Callable[[], Any]:
         (fail(ExceptionGroup("both", [ValueError("a")])), "failed: ExceptionGroup: both"),
     ],
 )
-def test_a_retriever_that_fails_is_named(
-    result: Callable[[], Any], fact: str, tmp_path: Path
-) -> None:
+def test_a_retriever_that_fails_is_named(result: Callable[[], Any], fact: str) -> None:
     RESULTS.append(result)
-    out = tmp_path / "odd.run"
+    out = Path("odd.run")
     words = ("retrieve", demo_file("claims.tsv"), "-i", "demo", "-r", "odd", "-q")
     ended = touche_rad(*words, "-o", out, code=1, err="retriever odd")
     assert fact in ended.error

@@ -69,7 +69,5 @@ class Stage:
     def play(self, user: str, *options: str, turns: int = 1, **checks: Any) -> Played:
         run = self.folder / "run.jsonl"
         words = f"simulate {self.claims} -i {self.index} -d verbatim --workers 1 -o {run}"
-        ended = touche_rad(
-            *words.split(), "--turns", str(turns), "--user", user, *options, **checks
-        )
+        ended = touche_rad(*words.split(), "--turns", turns, "--user", user, *options, **checks)
         return Played(ended.code, ended.out, ended.err, run)

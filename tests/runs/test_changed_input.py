@@ -45,8 +45,8 @@ def judge_by_meddler(folder: Path) -> Ended:
 
 
 @pytest.fixture
-def source(tmp_path: Path) -> Path:
-    path = tmp_path / "in.jsonl"
+def source() -> Path:
+    path = Path("in.jsonl")
     path.write_text(TEXT, "utf-8")
     return path
 

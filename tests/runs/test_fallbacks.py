@@ -59,8 +59,8 @@ COUNTING = """
 
 
 @pytest.fixture
-def buggy(tmp_path: Path) -> Path:
-    path = tmp_path / "buggy_plugins.py"
+def buggy() -> Path:
+    path = Path("buggy_plugins.py")
     path.write_text(BUGGY)
     return path
 
@@ -75,17 +75,14 @@ def index(demo_index_path: Path) -> tuple[str, str]:
     return "-i", str(demo_index_path)
 
 
-def write_debates(folder: Path, *utterances: str) -> Path:
-    path = folder / "debates.jsonl"
+def write_debates(*utterances: str) -> Path:
     rows = [{"messages": [{"role": "user", "content": text}]} for text in utterances]
-    return write_records(path, *rows)
+    return write_records("debates.jsonl", *rows)
 
 
-def test_a_bug_of_a_debater_reaches_its_author(
-    tmp_path: Path, buggy: Path, index: tuple[str, str]
-) -> None:
-    out = tmp_path / "run.jsonl"
-    source = write_debates(tmp_path, "Zoos are bad.", "All is fine.", "Cars are bad.")
+def test_a_bug_of_a_debater_reaches_its_author(buggy: Path, index: tuple[str, str]) -> None:
+    out = "run.jsonl"
+    source = write_debates("Zoos are bad.", "All is fine.", "Cars are bad.")
     ended = touche_rad(
         "--plugin",
         buggy,
@@ -99,7 +96,7 @@ def test_a_bug_of_a_debater_reaches_its_author(
         err="2 of 3 answers",
     )
     assert ended.err.count("KeyError: 'nothing' (buggy_plugins.py:16 in best)") == 2
-    errors = tmp_path / "run.jsonl.errors.txt"
+    errors = Path("run.jsonl.errors.txt")
     assert f"tracebacks: {errors}" in ended.err
     assert errors.read_text().count("Traceback") == 1
     assert 'return found["nothing"]' in errors.read_text()
@@ -125,13 +122,13 @@ ODD = "".join(map(chr, [0x1B, 0x5B, 0x37, 0x6D, *range(1, 32), *range(127, 160),
 
 @pytest.mark.parametrize("debater", ["buggy", "composed"])
 def test_unprintable_characters_of_plugins_and_endpoints_are_not_written_raw(
-    debater: str, tmp_path: Path, buggy: Path, index: tuple[str, str], server: Scripted
+    debater: str, buggy: Path, index: tuple[str, str], server: Scripted
 ) -> None:
     line = f"raise ValueError({ODD!a})  # \x9b\u202e"
     buggy.write_text(BUGGY.replace('return found["nothing"]', line), "utf-8")
     server.always = fails(400, ODD)
-    source = write_debates(tmp_path, "Zoos are bad.")
-    out = tmp_path / "run.jsonl"
+    source = write_debates("Zoos are bad.")
+    out = Path("run.jsonl")
     model = () if debater == "buggy" else ("-m", f"{server.url}#tiny")
     touche_rad(
         "--plugin", buggy, "respond", source, "-d", debater, *index, *model, "-o", out, code=None
@@ -142,15 +139,15 @@ def test_unprintable_characters_of_plugins_and_endpoints_are_not_written_raw(
 
 
 def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
-    tmp_path: Path, buggy: Path, index: tuple[str, str]
+    buggy: Path, index: tuple[str, str]
 ) -> None:
-    source = write_debates(tmp_path, "Zoos are bad.")
-    out = tmp_path / "run.jsonl"
+    source = write_debates("Zoos are bad.")
+    out = Path("run.jsonl")
     touche_rad(
         "--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out, code=1, err=str(out)
     )
     assert out.is_file()
-    verdicts = tmp_path / "evaluations.jsonl"
+    verdicts = Path("evaluations.jsonl")
     ended = touche_rad(
         "--plugin",
         buggy,
@@ -166,16 +163,16 @@ def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
     assert "4 of 4 verdicts" in ended.err
 
     for kind, run in (("answers", out), ("verdicts", verdicts)):
-        copy = tmp_path / "elsewhere" / f"{kind}.jsonl"
+        copy = Path("elsewhere") / f"{kind}.jsonl"
         copy.parent.mkdir(exist_ok=True)
         copy.write_bytes(run.read_bytes())
         touche_rad("check", copy, code=1, out=f"not fit to upload: all {kind} are fallbacks")
-        page = tmp_path / f"{kind}.html"
+        page = Path(f"{kind}.html")
         touche_rad("report", copy, "-o", page)
         number = {"answers": 1, "verdicts": 4}[kind]
         assert f"{number} of {number} {kind}" in page.read_text()
 
-    judged = tmp_path / "elsewhere/judged.jsonl"
+    judged = Path("elsewhere/judged.jsonl")
     for command in (("judge", copy.with_name("answers.jsonl"), "-o", judged), ("score", judged)):
         touche_rad(*command, code=None, err="judged.jsonl: 1 of 1 answers are fallbacks")
     touche_rad("report", judged, "-o", page, "--replace")
@@ -184,10 +181,10 @@ def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
 
 
 def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
-    tmp_path: Path, buggy: Path, index: tuple[str, str]
+    buggy: Path, index: tuple[str, str]
 ) -> None:
-    source = write_debates(tmp_path, "All is fine.", "Zoos are bad.")
-    out = tmp_path / "run.jsonl"
+    source = write_debates("All is fine.", "Zoos are bad.")
+    out = Path("run.jsonl")
     command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
     ended = touche_rad(*command, "--strict", "--workers", "1", code=1, err="--strict")
     assert "KeyError" in ended.err
@@ -198,10 +195,8 @@ def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
     assert len(out.read_text().splitlines()) == 2
 
 
-def test_a_run_without_a_finished_unit_lets_no_other_run_replace_the_output(
-    tmp_path: Path, buggy: Path
-) -> None:
-    out = tmp_path / "evaluations.jsonl"
+def test_a_run_without_a_finished_unit_lets_no_other_run_replace_the_output(buggy: Path) -> None:
+    out = Path("evaluations.jsonl")
     judge = ("--plugin", buggy, "judge", demo_file("debates.jsonl"), "-o", out)
     touche_rad(*judge, "-j", "length")
     verdicts = out.read_bytes()
@@ -216,7 +211,7 @@ def test_a_run_without_a_finished_unit_lets_no_other_run_replace_the_output(
 
 
 def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(
-    tmp_path: Path, buggy: Path, index: tuple[str, str]
+    buggy: Path, index: tuple[str, str]
 ) -> None:
     buggy.write_text(BUGGY.replace("        return self.best({})", COUNTING))
     source = demo_file("debates.jsonl")
@@ -224,14 +219,14 @@ def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(
     touche_rad(
         *command,
         "-o",
-        tmp_path / "run.jsonl",
+        "run.jsonl",
         "--strict",
         "--workers",
         "1",
         code=None,
         err="0 of 20 done",
     )
-    assert (tmp_path / "calls.txt").read_text() == "called\n"
+    assert Path("calls.txt").read_text() == "called\n"
 
 
 def test_respond_prints_the_fallback_above_the_answer(buggy: Path, index: tuple[str, str]) -> None:
@@ -253,11 +248,11 @@ def test_respond_prints_the_fallback_above_the_answer(buggy: Path, index: tuple[
 
 @pytest.mark.parametrize("debater", ["sinai", "composed", "rdebater"])
 def test_an_answer_without_the_model_counts_as_a_fallback(
-    tmp_path: Path, server: Scripted, index: tuple[str, str], debater: str
+    server: Scripted, index: tuple[str, str], debater: str
 ) -> None:
     server.always = content("I only talk.")
-    source = write_debates(tmp_path, "Zoos should be closed.")
-    out = tmp_path / "run.jsonl"
+    source = write_debates("Zoos should be closed.")
+    out = "run.jsonl"
     touche_rad(
         "respond",
         source,
@@ -326,7 +321,6 @@ def test_a_missing_path_is_named(
 
 @pytest.mark.parametrize("why", ["connection refused", "401: no; "])
 def test_under_tira_a_run_finishes_without_its_model(
-    tmp_path: Path,
     server: Scripted,
     index: tuple[str, str],
     monkeypatch: pytest.MonkeyPatch,
@@ -334,9 +328,9 @@ def test_under_tira_a_run_finishes_without_its_model(
 ) -> None:
     server.always = fails(401)
     at = f"{server.url}#tiny" if why.startswith("401") else DEAD
-    folder = tmp_path / "out"
+    folder = Path("out")
     folder.mkdir()
-    monkeypatch.setenv("inputDataset", str(write_debates(tmp_path, "Zoos are bad.").parent))
+    monkeypatch.setenv("inputDataset", str(write_debates("Zoos are bad.").parent))
     monkeypatch.setenv("outputDir", str(folder))
     ended = touche_rad("respond", "-d", "composed", *index, "-m", at, err=why)
     assert "model: 1 " in ended.err
@@ -351,12 +345,12 @@ def test_under_tira_a_run_finishes_without_its_model(
     ("status", "fix"), [(401, "set OPENAI_"), (403, "set OPENAI_"), (404, "#")]
 )
 def test_a_model_that_refuses_every_call_ends_the_run_and_a_corrected_command_continues(
-    tmp_path: Path, server: Scripted, status: int, fix: str
+    server: Scripted, status: int, fix: str
 ) -> None:
     filling(server)
     good = server.always
     server.always = fails(status)
-    judge = ("judge", demo_file("debates.jsonl"), "-j", "zsl", "-o", tmp_path / "o", "-m")
+    judge = ("judge", demo_file("debates.jsonl"), "-j", "zsl", "-o", "o", "-m")
     ended = touche_rad(
         *judge,
         f"{server.url}#tiny",
@@ -372,26 +366,26 @@ def test_a_model_that_refuses_every_call_ends_the_run_and_a_corrected_command_co
     touche_rad(*judge, f"{server.url}#other", err=": 403: ")
 
 
-def test_cached_answers_need_no_server(tmp_path: Path, server: Scripted) -> None:
+def test_cached_answers_need_no_server(server: Scripted) -> None:
     filling(server)
-    judge = ("judge", demo_file("debates.jsonl"), "-j", "zsl", "--cache", tmp_path / "cache")
-    touche_rad(*judge, "-m", f"{server.url}#tiny", "-o", tmp_path / "first")
-    touche_rad(*judge, "-m", DEAD, "-o", tmp_path / "second")
+    judge = ("judge", demo_file("debates.jsonl"), "-j", "zsl", "--cache", "cache")
+    touche_rad(*judge, "-m", f"{server.url}#tiny", "-o", "first")
+    touche_rad(*judge, "-m", DEAD, "-o", "second")
 
 
 def test_a_resumed_run_without_fallbacks_shows_no_tracebacks_of_its_first_attempt(
-    tmp_path: Path, server: Scripted
+    server: Scripted,
 ) -> None:
     filling(server)
     good = server.always
     server.always = lambda handler: (good if len(server.asked) <= 20 else fails(500))(handler)
     source = demo_file("debates.jsonl")
-    at = ("-m", f"{server.url}#tiny", "-o", tmp_path / "o")
+    at = ("-m", f"{server.url}#tiny", "-o", "o")
     touche_rad("judge", source, "-j", "zsl", *at, code=1)
-    assert (tmp_path / "o.errors.txt").exists()
+    assert Path("o.errors.txt").exists()
     server.always = good
     again = touche_rad("judge", source, "-j", "zsl", *at)
-    assert read_status(tmp_path / "o")["resumed"] > 0
+    assert read_status("o")["resumed"] > 0
     assert "tracebacks: " not in again.err
 
 

@@ -44,20 +44,20 @@ class Strict:
 REFUSED = " is of another run: "
 
 
-def judge(folder: Path, *words: str | Path, plugin: Path | None = None) -> Ended:
+def judge(*words: str | Path, plugin: Path | None = None) -> Ended:
     """Judge 20 debates; without the file `ready`, the judge fails at its sixth response."""
     call = ("judge", demo_file("debates.jsonl"), "--strict", "--workers", "1", "-o", "out.jsonl")
     loaded = ("--plugin", plugin) if plugin is not None else ()
-    return touche_rad(*loaded, *call, *words, cwd=folder, code=None)
+    return touche_rad(*loaded, *call, *words, code=None)
 
 
 def continues_only_if_undone(
-    folder: Path, run: Callable[[], Ended], changed: Path, text: str, named: str
+    run: Callable[[], Ended], changed: Path, text: str, named: str
 ) -> None:
     """Stop a run, change a file, and see the run refused; with the old file it continues."""
     before = changed.read_text() if changed.exists() else None
     assert run().code == 1, "it stops at the first fallback"
-    (folder / "ready").touch()
+    Path("ready").touch()
     changed.parent.mkdir(parents=True, exist_ok=True)
     changed.write_text(text)
     refused = run()
@@ -69,7 +69,7 @@ def continues_only_if_undone(
         changed.write_text(before)
     ended = run()
     assert ended.code == 0, ended.err
-    assert read_status(folder / "out.jsonl")["resumed"] > 0
+    assert read_status("out.jsonl")["resumed"] > 0
 
 
 def install(site: Path, name: str, module: str, entry_point: str = "") -> Path:
@@ -87,9 +87,9 @@ def install(site: Path, name: str, module: str, entry_point: str = "") -> Path:
 
 @pytest.mark.parametrize("upgraded", ["strict_judge", "strict_helper"])
 def test_after_an_upgrade_of_a_plugins_package_or_of_one_it_needs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, upgraded: str
+    monkeypatch: pytest.MonkeyPatch, upgraded: str
 ) -> None:
-    site = tmp_path / "site"
+    site = Path("site")
     text = JUDGE.format(imports="", decorator="", needs=("module:strict_helper",))
     point = "[touche_rad.judges]\nstrict = strict_judge:Strict\n"
     records = {
@@ -100,76 +100,70 @@ def test_after_an_upgrade_of_a_plugins_package_or_of_one_it_needs(
     record = records[upgraded]
     new = record.read_text().replace("sha256=", "sha256=0")
     named = "code of judge strict" if upgraded == "strict_judge" else "package strict_helper"
-    continues_only_if_undone(tmp_path, lambda: judge(tmp_path, "-j", "strict"), record, new, named)
+    continues_only_if_undone(lambda: judge("-j", "strict"), record, new, named)
 
 
 @pytest.mark.parametrize("changed", ["mine.py", "phrases_beside.py"])
 def test_after_a_change_of_a_file_of_plugins_or_of_a_module_that_it_imports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
-    (tmp_path / "phrases_beside.py").write_text("PHRASE = 1\n")
+    Path("phrases_beside.py").write_text("PHRASE = 1\n")
     text = JUDGE.format(imports="import phrases_beside", decorator="@judge('strict')", needs=())
-    (tmp_path / "mine.py").write_text(text)
+    Path("mine.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))
     monkeypatch.delitem(sys.modules, "phrases_beside", raising=False)
     continues_only_if_undone(
-        tmp_path,
-        lambda: judge(tmp_path, "-j", "strict", plugin=tmp_path / "mine.py"),
-        tmp_path / changed,
-        f"{(tmp_path / changed).read_text()}\n",
+        lambda: judge("-j", "strict", plugin=Path("mine.py")),
+        Path(changed),
+        f"{Path(changed).read_text()}\n",
         f"--plugin {changed}",
     )
 
 
 @pytest.fixture
-def strict(tmp_path: Path) -> Path:
+def strict() -> Path:
     """A file with the judge."""
-    path = tmp_path / "strict.py"
+    path = Path("strict.py")
     path.write_text(JUDGE.format(imports="", decorator="@judge('strict')", needs=()))
     return path
 
 
-def test_after_a_change_of_a_file_that_an_option_names(tmp_path: Path, strict: Path) -> None:
-    words = tmp_path / "words.txt"
+def test_after_a_change_of_a_file_that_an_option_names(strict: Path) -> None:
+    words = Path("words.txt")
     words.write_text("because")
     continues_only_if_undone(
-        tmp_path,
-        lambda: judge(tmp_path, "-j", "strict(words=words.txt)", plugin=strict),
+        lambda: judge("-j", "strict(words=words.txt)", plugin=strict),
         words,
         "therefore",
         "words of judge strict",
     )
-    identity = read_status(tmp_path / "out.jsonl")["identity"]
+    identity = read_status("out.jsonl")["identity"]
     assert identity["judge"] == "strict(words=words.txt)"
 
 
-def test_after_vectors_were_added_to_the_index(tmp_path: Path, strict: Path) -> None:
-    index = tmp_path / "index"
+def test_after_vectors_were_added_to_the_index(strict: Path) -> None:
+    index = Path("index")
     touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q")
     code = strict.read_text()
     strict.write_text(code.replace("class Strict:", 'class Strict:\n    uses = ("index",)'))
     collection = read_manifest(index).collection
     about = AboutVectors(encoder="tiny", collection=collection, dimension=3, fields=())
     continues_only_if_undone(
-        tmp_path,
-        lambda: judge(tmp_path, "-j", "strict", "-i", index, plugin=strict),
+        lambda: judge("-j", "strict", "-i", index, plugin=strict),
         index / "dense" / "tiny-1" / "about.json",
         about.model_dump_json(),
         "vectors.tiny-1",
     )
 
 
-def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
+def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it() -> None:
     for name in ("mine.jsonl", "other.jsonl"):
-        (tmp_path / name).write_text("1")
-    profile = tmp_path / "mine.toml"
+        Path(name).write_text("1")
+    profile = Path("mine.toml")
     profile.write_text('description = "mine"\nextends = "lean"\n')
     touche_rad("prompts", "zsl", "-o", "prompts")
-    prompt = next((tmp_path / "prompts").iterdir())
-    (tmp_path / "nli").mkdir()
+    prompt = next(Path("prompts").iterdir())
+    Path("nli").mkdir()
 
     def digests(kind: Kind, name: str, **options: str) -> dict[str, str]:
         return code_of(find(kind, name).configure(options))
@@ -186,10 +180,10 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
 
     before = all_digests()
     assert all_digests() == before
-    (tmp_path / "mine.jsonl").write_text("2")
+    Path("mine.jsonl").write_text("2")
     profile.write_text('description = "mine"\nextends = "paper"\n')
     prompt.write_text(f"{prompt.read_text()}\nBe brief.\n")
-    (tmp_path / "nli" / "config.json").write_text("{}")
+    Path("nli/config.json").write_text("{}")
     changed: list[set[str]] = []
     for earlier, now in zip(before, all_digests(), strict=True):
         changed.append({key for key in now if now[key] != earlier[key]})
@@ -207,9 +201,9 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it(
 def test_variables_count_where_they_replace_an_option_or_decide_on_vectors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    notes = tmp_path / "notes"
+    notes = Path("notes")
     notes.mkdir()
-    index = tmp_path / "index"
+    index = Path("index")
     touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q")
     about = AboutVectors(encoder="x", collection="x", dimension=3, fields=())
     (index / "dense" / "x").mkdir(parents=True)
@@ -242,20 +236,16 @@ def test_of_a_plugin_of_ours_its_folder_counts() -> None:
 
 
 def test_compiled_code_does_not_count(tmp_path: Path) -> None:
-    (tmp_path / "first.py").write_text("1")
+    Path("first.py").write_text("1")
     digest = digest_of(tmp_path)
-    (tmp_path / "__pycache__").mkdir()
-    (tmp_path / "__pycache__" / "first.pyc").write_text("1")
+    Path("__pycache__").mkdir()
+    Path("__pycache__/first.pyc").write_text("1")
     assert digest_of(tmp_path) == digest
 
 
-@pytest.mark.parametrize(
-    ("place", "counts"), read_cases("runs/of_a_large_file_the_first_and_the_last_p.json")
-)
-def test_of_a_large_file_the_first_and_the_last_part_count(
-    tmp_path: Path, place: float, counts: bool
-) -> None:
-    path = tmp_path / "weights"
+@pytest.mark.parametrize(("place", "counts"), read_cases("runs/changes_of_a_large_file.json"))
+def test_of_a_large_file_the_first_and_the_last_part_count(place: float, counts: bool) -> None:
+    path = Path("weights")
     content = bytearray(8 * 2**20)
     path.write_bytes(content)
     unchanged = digest_of(path)

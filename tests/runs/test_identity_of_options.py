@@ -126,15 +126,14 @@ FREE: Final = read_cases("runs/free_options.json")
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+def place(tmp_path: Path) -> Path:
     """A folder with all inputs, which is the current folder."""
-    monkeypatch.chdir(tmp_path)
-    copy_lines(demo_file("debates.jsonl"), tmp_path / "debates.jsonl", 8)
-    copy_lines(demo_file("claims.tsv"), tmp_path / "claims.tsv", 7)
-    (tmp_path / "plugins.py").write_text(PLUGINS)
-    (tmp_path / "own.toml").write_text(CRITERIA)
+    copy_lines(demo_file("debates.jsonl"), "debates.jsonl", 8)
+    copy_lines(demo_file("claims.tsv"), "claims.tsv", 7)
+    Path("plugins.py").write_text(PLUGINS)
+    Path("own.toml").write_text(CRITERIA)
     lines = demo_file("arguments.jsonl").read_text("utf-8").splitlines(keepends=True)
-    (tmp_path / "arguments.jsonl").write_text("".join(lines[:-1]), "utf-8")
+    Path("arguments.jsonl").write_text("".join(lines[:-1]), "utf-8")
     touche_rad("index", "arguments.jsonl", "-o", "index", "-q")
     return tmp_path
 

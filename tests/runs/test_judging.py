@@ -198,7 +198,7 @@ def judge_file(source: Path, plugin: Any, **options: Any) -> Status:
     return run(work, source.parent / "evaluations.jsonl", RunOptions(**options))
 
 
-def test_nothing_is_judged_after_the_end_of_a_run(tmp_path: Path) -> None:
+def test_nothing_is_judged_after_the_end_of_a_run() -> None:
     """The first response fails at once, and the other waits: a strict run ends with both."""
     ended = threading.Event()
 
@@ -214,15 +214,15 @@ def test_nothing_is_judged_after_the_end_of_a_run(tmp_path: Path) -> None:
             return four_verdicts()
 
     with expect_error("--strict", WorkError):
-        judge_file(write_simulations(tmp_path), FailsOrWaits(), strict=True)
+        judge_file(write_simulations(), FailsOrWaits(), strict=True)
     assert ended.is_set()
 
 
-def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path, 2)
+def test_an_evaluation_is_an_official_line() -> None:
+    source = write_simulations(2)
     plugin = Giving(four_verdicts(quality=Verdict(score=1, rationale="quoted")))
     status = judge_file(source, plugin)
-    lines = read_records(tmp_path / "evaluations.jsonl")
+    lines = read_records("evaluations.jsonl")
     assert [line["simulation"]["userTurns"][1]["utterance"] for line in lines] == [
         "Utterance 0.1",
         "Utterance 1.1",
@@ -237,9 +237,9 @@ def test_an_evaluation_is_an_official_line(tmp_path: Path) -> None:
     assert status.replaced == 0
 
 
-def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> None:
+def test_the_judge_sees_nothing_later_than_the_judged_turn() -> None:
     plugin = Giving(four_verdicts())
-    judge_file(write_simulations(tmp_path), plugin)
+    judge_file(write_simulations(), plugin)
     views = sorted(plugin.views, key=lambda view: len(view.turns))  # judged at the same time
     assert [len(view.turns) for view in views] == [1, 2]
     assert [view.last.response.content for view in views if view.last.response] == [
@@ -248,9 +248,9 @@ def test_the_judge_sees_nothing_later_than_the_judged_turn(tmp_path: Path) -> No
     ]
 
 
-def test_a_note_names_the_turn_also_behind_a_turn_without_a_response(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path)
-    path = tmp_path / "status.json"
+def test_a_note_names_the_turn_also_behind_a_turn_without_a_response() -> None:
+    source = write_simulations()
+    path = Path("status.json")
     debate = read_json(source)
     del debate["simulation"]["userTurns"][0]["systemResponse"]
     source.write_text(json.dumps(debate))
@@ -267,9 +267,9 @@ def test_a_note_names_the_turn_also_behind_a_turn_without_a_response(tmp_path: P
     assert example["place"]["maxim"] == "manner"
 
 
-def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
-    path = tmp_path / "status.json"
-    source = write_simulations(tmp_path, 2)
+def test_fallbacks_are_counted_and_their_reasons_kept() -> None:
+    path = Path("status.json")
+    source = write_simulations(2)
     judge_file(
         source,
         Giving(four_verdicts(manner=Verdict(rationale="cut off"))),
@@ -284,27 +284,27 @@ def test_fallbacks_are_counted_and_their_reasons_kept(tmp_path: Path) -> None:
     assert warning["kind"] == "fallbacks"
     assert warning["detail"].startswith("4 of 16 verdicts")
     assert "cut off" in warning["detail"]
-    line = read_records(tmp_path / "evaluations.jsonl")[0]
+    line = read_records("evaluations.jsonl")[0]
     verdicts = line["userTurnsEvaluations"][0]
     assert verdicts["Manner"]["score"] == 1.0
     assert "cut off" in verdicts["Manner"]["explanation"]
     assert "cut off" in verdicts["Manner"]["fallback"]
     assert "fallback" not in verdicts["Quality"]
-    (read, _) = files.read_evaluations(tmp_path / "evaluations.jsonl")
+    (read, _) = files.read_evaluations(Path("evaluations.jsonl"))
     assert [maxim for maxim, verdict in read.turns[0].items() if verdict.fallback] == [Maxim.MANNER]
 
 
-def test_a_judge_cannot_say_that_its_verdict_is_a_fallback(tmp_path: Path) -> None:
+def test_a_judge_cannot_say_that_its_verdict_is_a_fallback() -> None:
     extra = {"fallback": True, "model": "m"}
     verdict = Verdict(score=0.5, rationale="mine", extra=extra, fallback="mine")
-    judge_file(write_simulations(tmp_path), Giving(four_verdicts(manner=verdict)))
-    line = read_records(tmp_path / "evaluations.jsonl")[0]
+    judge_file(write_simulations(), Giving(four_verdicts(manner=verdict)))
+    line = read_records("evaluations.jsonl")[0]
     manner = line["userTurnsEvaluations"][0]["Manner"]
     assert manner == {"score": 0.5, "explanation": "mine", "model": "m"}
 
 
-def test_equal_views_are_judged_once(tmp_path: Path) -> None:
-    source = tmp_path / "twice.jsonl"
+def test_equal_views_are_judged_once() -> None:
+    source = Path("twice.jsonl")
     line = json.dumps(
         {
             "id": "x",
@@ -320,4 +320,4 @@ def test_equal_views_are_judged_once(tmp_path: Path) -> None:
     plugin = Giving(four_verdicts())
     judge_file(source, plugin, workers=1)
     assert len(plugin.views) == 1
-    assert len(read_records(tmp_path / "evaluations.jsonl")) == 2
+    assert len(read_records("evaluations.jsonl")) == 2

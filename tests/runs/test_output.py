@@ -37,8 +37,8 @@ def done_unit(unit: int) -> Done:
 
 
 @pytest.fixture
-def out(tmp_path: Path) -> Path:
-    return tmp_path / "new folder" / "run.jsonl"
+def out() -> Path:
+    return Path("new folder/run.jsonl")
 
 
 @contextmanager
@@ -93,8 +93,8 @@ def test_a_journal_of_an_earlier_version_is_refused(out: Path) -> None:
 
 
 def test_places_that_cannot_be_an_output_are_refused(tmp_path: Path) -> None:
-    (tmp_path / "file").touch()
-    for place in (tmp_path, Path("/dev/null"), tmp_path / "file" / "run.jsonl"):
+    Path("file").touch()
+    for place in (tmp_path, Path("/dev/null"), Path("file/run.jsonl")):
         with expect_error(str(place)):
             run_units(place)
 
@@ -125,8 +125,8 @@ def test_a_tally_adds_up_and_keeps_a_few_examples() -> None:
 
 
 @pytest.mark.parametrize("where", ["import", "init", "answer"])
-def test_a_plugin_may_change_the_folder(tmp_path: Path, where: str) -> None:
-    (tmp_path / "mover.py").write_text(
+def test_a_plugin_may_change_the_folder(where: str) -> None:
+    Path("mover.py").write_text(
         "import os\n"
         f"if {where == 'import'}: os.chdir('/')\n"
         "from touche_rad.debate import Response\n"
@@ -140,5 +140,5 @@ def test_a_plugin_may_change_the_folder(tmp_path: Path, where: str) -> None:
         "        return Response(content='No.')\n"
     )
     words = ("respond", demo_file("debates.jsonl"), "-i", "demo", "--plugin", "mover.py")
-    touche_rad_process(*words, "-d", "mover", "-o", "out.jsonl", cwd=tmp_path)
-    assert len((tmp_path / "out.jsonl").read_text().splitlines()) == 60
+    touche_rad_process(*words, "-d", "mover", "-o", "out.jsonl")
+    assert len(Path("out.jsonl").read_text().splitlines()) == 60

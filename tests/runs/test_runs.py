@@ -35,6 +35,7 @@ ROOT = Path(__file__).parents[2]
 INDEX = SmallIndex()
 GOOD = Saying("Zoo breeding saves endangered species.", "1.1")
 IDENTITY: Mapping[str, Any] = {"debater": "good", "seed": 1}
+OUT = Path("out.jsonl")
 RUN_OPTIONS = {option.name for option in fields(RunOptions)}
 
 
@@ -42,9 +43,8 @@ def answerer(debater: object = GOOD, **settings: Any) -> Answerer:
     return Answerer([LoadedDebater(debater, "good")], INDEX, **settings)  # type: ignore[arg-type]
 
 
-def write_simulations(folder: Path, count: int = 1) -> Path:
+def write_simulations(count: int = 1) -> Path:
     """Official simulations of two turns each, as another system left them."""
-    path = folder / "recorded.jsonl"
     records = []
     for number in range(count):
         turns = [
@@ -70,7 +70,7 @@ def write_simulations(folder: Path, count: int = 1) -> Path:
         }
         simulation = {"configuration": configuration, "userTurns": turns, "milliseconds": 40.5}
         records.append({"simulation": simulation})
-    return write_records(path, *records)
+    return write_records("recorded.jsonl", *records)
 
 
 def run_file(
@@ -79,11 +79,7 @@ def run_file(
     """Make the work on a file and run it; `named` are options of both."""
     options = RunOptions(**{key: named.pop(key) for key in [*named] if key in RUN_OPTIONS})
     work = make_work(source, *plugins, identity=IDENTITY, **named)
-    return run(work, output_of(source), options)
-
-
-def output_of(source: Path) -> Path:
-    return source.parent / "out.jsonl"
+    return run(work, OUT, options)
 
 
 class Listening(Saying):
@@ -101,9 +97,9 @@ class Listening(Saying):
 # --- respond
 
 
-def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path: Path) -> None:
+def test_every_user_turn_is_answered_given_the_recorded_words_before_it() -> None:
     listening = Listening()
-    source = write_simulations(tmp_path)
+    source = write_simulations()
     status = run_file(respond, source, answerer(listening))
     assert status.state == "done"
     assert status.done == 1
@@ -113,7 +109,7 @@ def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path
     assert [turn.utterance for turn in second_debate.turns] == ["Utterance 0.0", "Utterance 0.1"]
     assert second_debate.system_texts == ("Recorded 0.0",)
     assert second_debate.last.response is None
-    first, second = read_records(output_of(source))
+    first, second = read_records(OUT)
     assert first["content"] == GOOD.content
     assert first["turn"] == 0
     assert second["turn"] == 1
@@ -124,16 +120,16 @@ def test_every_user_turn_is_answered_given_the_recorded_words_before_it(tmp_path
     ]
 
 
-def test_only_the_last_user_turn_may_be_answered(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path)
+def test_only_the_last_user_turn_may_be_answered() -> None:
+    source = write_simulations()
     run_file(respond, source, answerer(), last_only=True)
-    assert [row["turn"] for row in read_records(output_of(source))] == [1]
+    assert [row["turn"] for row in read_records(OUT)] == [1]
 
 
-def test_as_simulations_our_responses_replace_the_recorded_ones(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path)
+def test_as_simulations_our_responses_replace_the_recorded_ones() -> None:
+    source = write_simulations()
     run_file(respond, source, answerer(), shape="simulations")
-    (row,) = read_records(output_of(source))
+    (row,) = read_records(OUT)
     simulation = row["simulation"]
     assert simulation["configuration"] == {
         "topic": {"description": "Claim 0"},
@@ -147,10 +143,10 @@ def test_as_simulations_our_responses_replace_the_recorded_ones(tmp_path: Path) 
         assert answer["utterance"] == answer["response"]["content"] == GOOD.content
         assert [argument["id"] for argument in answer["response"]["arguments"]] == ["1.1"]
         assert answer["response"]["arguments"][0]["text"] == ARGUMENTS[0].text
-    assert "milliseconds" not in output_of(source).read_text()
+    assert "milliseconds" not in OUT.read_text()
 
 
-def test_workers_do_not_change_the_output(tmp_path: Path) -> None:
+def test_workers_do_not_change_the_output() -> None:
     class Uneven:
         now = most = 0
 
@@ -161,15 +157,15 @@ def test_workers_do_not_change_the_output(tmp_path: Path) -> None:
             self.now -= 1
             return Response(content=f"To {debate.last.utterance}")
 
-    source = write_simulations(tmp_path, 8)
+    source = write_simulations(8)
     outputs = set()
     for workers in (1, 3, 50):
         uneven = Uneven()
         run_file(respond, source, answerer(uneven), workers=workers)
-        outputs.add(output_of(source).read_bytes())
+        outputs.add(OUT.read_bytes())
         assert uneven.most == min(workers, 8)
     assert len(outputs) == 1
-    assert [row["content"] for row in read_records(output_of(source))][:2] == [
+    assert [row["content"] for row in read_records(OUT)][:2] == [
         "To Utterance 0.0",
         "To Utterance 0.1",
     ]
@@ -185,7 +181,7 @@ def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
     status = run_file(simulate, source, answerer(good), RuleUser(INDEX, 1), turns=3, workers=1)
     assert [len(debate.turns) for debate in good.seen] == [1, 2, 3] * 2
     assert good.seen[2].system_texts == (GOOD.content,) * 2
-    first, second = (row["simulation"] for row in read_records(output_of(source)))
+    first, second = (row["simulation"] for row in read_records(OUT))
     assert first["configuration"] == {
         "topic": {"description": "Zoos should be closed"},
         "user": {"class": "RuleUser", "model": "base-user"},
@@ -196,7 +192,7 @@ def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
     assert len(first["userTurns"]) == len(second["userTurns"]) == 3
     assert all(turn["utterance"] for turn in first["userTurns"])
     assert status.counts == {"answers": 6}
-    assert len(list(files.read_debates(output_of(source)))) == 2
+    assert len(list(files.read_debates(OUT))) == 2
 
 
 def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
@@ -210,7 +206,7 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
     bad = answerer(fakes.Raising(ValueError("no")))
     source = write_claims(tmp_path, ("Zoos should be closed", "base-user"))
     status = run_file(simulate, source, bad, Broken(), turns=2)
-    (row,) = read_records(tmp_path / "out.jsonl")
+    (row,) = read_records("out.jsonl")
     turns = row["simulation"]["userTurns"]
     assert [turn["systemResponse"]["utterance"] for turn in turns] == [NOTHING_FOUND, NOTHING_FOUND]
     assert "Zoos should be closed" in turns[0]["utterance"]
@@ -229,9 +225,9 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
 # --- what all runs share
 
 
-def test_the_status_says_what_was_done(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path, 2)
-    path = tmp_path / "status.json"
+def test_the_status_says_what_was_done() -> None:
+    source = write_simulations(2)
+    path = Path("status.json")
     long = Saying("One two three. " * 30, "1.1", "no-such")
     status = run_file(respond, source, answerer(long), status_path=path)
     written = Status.model_validate_json(path.read_text())
@@ -247,8 +243,8 @@ def test_the_status_says_what_was_done(tmp_path: Path) -> None:
     assert written.started <= written.finished
 
 
-def test_a_bad_line_may_be_skipped(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path, 3)
+def test_a_bad_line_may_be_skipped() -> None:
+    source = write_simulations(3)
     source.write_text(source.read_text() + "{broken\n")
     seen: list[tuple[int, int | None]] = []
     status = run_file(
@@ -266,22 +262,20 @@ def test_a_bad_line_may_be_skipped(tmp_path: Path) -> None:
 
 def test_wrong_inputs_are_errors_of_the_user(tmp_path: Path) -> None:
     with expect_error(r"missing\.jsonl"):
-        run_file(respond, tmp_path / "missing.jsonl", answerer())
+        run_file(respond, Path("missing.jsonl"), answerer())
     with expect_error(tmp_path.name):
         run_file(respond, tmp_path, answerer())
-    source = write_simulations(tmp_path, 3)
+    source = write_simulations(3)
     with expect_error("input"):
         run(respond(source, answerer(), identity=IDENTITY), source)
-    empty = tmp_path / "empty.jsonl"
+    empty = Path("empty.jsonl")
     empty.write_text("")
     with pytest.raises(InputError):
         run_file(respond, empty, answerer())
 
 
-def test_one_failing_unit_does_not_lose_the_others(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    source = write_simulations(tmp_path, 5)
+def test_one_failing_unit_does_not_lose_the_others(monkeypatch: pytest.MonkeyPatch) -> None:
+    source = write_simulations(5)
     true_line = files.response_line
 
     def line(debate: Debate, turn: int, response: Response) -> str:
@@ -292,9 +286,9 @@ def test_one_failing_unit_does_not_lose_the_others(
     monkeypatch.setattr(files, "response_line", line)
     failure = r"1 of 5 failed.*ValueError: not to be written.*4 of 5 done"
     with expect_error(failure, WorkError):
-        run_file(respond, source, answerer(), status_path=tmp_path / "status.json")
-    assert not output_of(source).exists()
-    failed = Status.model_validate_json((tmp_path / "status.json").read_text())
+        run_file(respond, source, answerer(), status_path=Path("status.json"))
+    assert not OUT.exists()
+    failed = Status.model_validate_json(Path("status.json").read_text())
     assert failed.state == "failed"
     assert failed.done == 4
     assert failed.units == 5
@@ -305,11 +299,11 @@ def test_one_failing_unit_does_not_lose_the_others(
     assert [debate.thesis for debate in listening.seen] == ["Utterance 2.0"] * 2
     assert status.done == 5
     assert status.resumed == 4
-    assert len(read_records(output_of(source))) == 10
+    assert len(read_records(OUT)) == 10
 
 
-def test_an_unfinished_run_continues(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path, 3)
+def test_an_unfinished_run_continues() -> None:
+    source = write_simulations(3)
 
     async def stop() -> None:
         with anyio.CancelScope() as scope:
@@ -319,14 +313,14 @@ def test_an_unfinished_run_continues(tmp_path: Path) -> None:
                     scope.cancel()
 
             work = respond(source, answerer(), identity=IDENTITY)
-            await run_work(work, output_of(source), RunOptions(workers=1, progress=report))
+            await run_work(work, OUT, RunOptions(workers=1, progress=report))
 
     anyio.run(stop)
-    assert not output_of(source).exists()
+    assert not OUT.exists()
     assert run_file(respond, source, answerer()).resumed == 2
-    resumed = output_of(source).read_bytes()
+    resumed = OUT.read_bytes()
     assert run_file(respond, source, answerer()).resumed == 0
-    assert output_of(source).read_bytes() == resumed
+    assert OUT.read_bytes() == resumed
 
 
 # --- processes
@@ -356,7 +350,7 @@ os._exit(code)  # as the command line ends: without waiting for threads
 
 def start(source: Path, debater: str, before: str = "pass") -> subprocess.Popen[str]:
     code = CHILD.format(debater=debater, before=before)
-    command = [sys.executable, "-c", code, str(source), str(output_of(source))]
+    command = [sys.executable, "-c", code, source.resolve(), OUT.resolve()]
     return subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=ROOT
     )
@@ -371,8 +365,8 @@ def wait_for_records(source: Path, count: int) -> None:
 
 
 @pytest.mark.parametrize("debater", ["fakes.Slow(0.02)", "fakes.Hangs('Utterance 3.0')"])
-def test_an_interrupt_stops_at_once_and_the_run_resumes(tmp_path: Path, debater: str) -> None:
-    source = write_simulations(tmp_path, 60)
+def test_an_interrupt_stops_at_once_and_the_run_resumes(debater: str) -> None:
+    source = write_simulations(60)
     process = start(source, debater)
     wait_for_records(source, 3)
     process.send_signal(signal.SIGINT)
@@ -380,31 +374,31 @@ def test_an_interrupt_stops_at_once_and_the_run_resumes(tmp_path: Path, debater:
     assert process.returncode == 130, err
     assert "out.jsonl.part" in out
     assert "Traceback" not in err
-    status = Status.model_validate_json((tmp_path / "status.json").read_text())
+    status = Status.model_validate_json(Path("status.json").read_text())
     assert status.state == "stopped"
     assert status.done >= 3
-    assert not output_of(source).exists()
+    assert not OUT.exists()
     assert run_file(respond, source, answerer()).resumed >= 3
 
 
-def test_a_thread_that_hangs_does_not_keep_the_process_alive(tmp_path: Path) -> None:
-    source = write_simulations(tmp_path, 2)
+def test_a_thread_that_hangs_does_not_keep_the_process_alive() -> None:
+    source = write_simulations(2)
     process = start(source, "fakes.Hanging(), deadline=0.05")
     out, err = process.communicate(timeout=30)
     assert process.returncode == 0, out + err
-    assert {row["content"] for row in read_records(output_of(source))} == {NOTHING_FOUND}
+    assert {row["content"] for row in read_records(OUT)} == {NOTHING_FOUND}
 
 
 def test_a_disk_that_fills_at_the_very_end_keeps_the_journal(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    source = write_simulations(tmp_path, 2)
+    source = write_simulations(2)
 
     def full(path: Path) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(files, "atomic_write", full)
     with expect_error(r"out\.jsonl: .*No space.*2 of 2 done", WorkError):
-        run_file(respond, source, answerer(), status_path=tmp_path / "status.json")
+        run_file(respond, source, answerer(), status_path=Path("status.json"))
     monkeypatch.undo()
     assert run_file(respond, source, answerer()).resumed == 2

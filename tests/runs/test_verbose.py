@@ -31,12 +31,12 @@ class Broken:
 
 
 @pytest.fixture
-def retrieval(tmp_path: Path) -> list[str | Path]:
+def retrieval() -> list[str | Path]:
     """Return a command that fails in a plugin."""
-    (tmp_path / "broken.py").write_text(BROKEN)
+    Path("broken.py").write_text(BROKEN)
     claims = demo_file("claims.tsv")
-    out = tmp_path / "out.run"
-    plugin = ["--plugin", tmp_path / "broken.py"]
+    out = Path("out.run")
+    plugin = ["--plugin", Path("broken.py")]
     return ["retrieve", claims, "-i", "demo", *plugin, "-r", "broken", "-o", out]
 
 
@@ -55,17 +55,15 @@ def test_verbose_shows_the_traceback(retrieval: list[str | Path], place: str) ->
 
 
 @pytest.mark.parametrize("error", [KeyError("a fault of ours"), WorkError("start the server")])
-def test_only_a_fault_of_ours_in_a_run_leaves_its_traceback(
-    tmp_path: Path, error: Exception
-) -> None:
+def test_only_a_fault_of_ours_in_a_run_leaves_its_traceback(error: Exception) -> None:
     async def fail(debate: Debate, failures: FailureLog) -> Done:
         raise error
 
     source = demo_file("debates.jsonl")
-    errors = tmp_path / "run.jsonl.errors.txt"
+    errors = Path("run.jsonl.errors.txt")
     work = Work("respond", source, partial(files.read_debates, source), fail, {})
     with pytest.raises(WorkError) as raised:
-        run(work, tmp_path / "run.jsonl", RunOptions(errors=errors))
+        run(work, Path("run.jsonl"), RunOptions(errors=errors))
     if isinstance(error, WorkError):
         assert not errors.exists()
         return

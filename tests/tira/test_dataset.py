@@ -26,7 +26,7 @@ OFFICIAL = [
 ]
 
 
-def write_dataset(kind: str, place: Path, *options: str | Path) -> Ended:
+def write_dataset(kind: str, place: str | Path = "ours", *options: str | Path) -> Ended:
     inputs = [CLAIMS, "--turns", "1"] if kind == "debaters" else [DEBATES, LABELS]
     return touche_rad("dataset", kind, *inputs, "-o", place, *options)
 
@@ -38,81 +38,79 @@ def read_front_matter(place: Path) -> dict[str, dict[str, dict[str, object]]]:
     return front
 
 
-def read_measures(folder: Path) -> dict[str, float]:
-    measures = re.findall(r'key: "(.*)"\n value: "(.*)"', (folder / PROTOTEXT).read_text())
+def read_measures(folder: str | Path = "out") -> dict[str, float]:
+    measures = re.findall(r'key: "(.*)"\n value: "(.*)"', Path(folder, PROTOTEXT).read_text())
     return {key: float(value) for key, value in measures}
 
 
-def run_judge(judge: str, simulations: Path, folder: Path) -> Path:
+def run_judge(judge: str) -> Path:
     """A run's folder, as TIRA gives it to the evaluator."""
-    folder.mkdir(parents=True)
-    touche_rad("judge", simulations, "-j", judge, "-o", folder / "evaluations.jsonl")
+    folder = Path("run")
+    folder.mkdir()
+    touche_rad(
+        "judge", "ours/inputs/simulations.jsonl", "-j", judge, "-o", folder / "evaluations.jsonl"
+    )
     return folder
 
 
 def test_the_input_of_judges_is_blind_and_the_truths_are_the_labels(tmp_path: Path) -> None:
-    write_dataset("judges", tmp_path / "ours")
-    text = (tmp_path / "ours/inputs/simulations.jsonl").read_text()
+    write_dataset("judges")
+    text = Path("ours/inputs/simulations.jsonl").read_text()
     first = json.loads(text.splitlines()[0])["simulation"]
     assert set(first["configuration"]) == {"topic"}
     turn = first["userTurns"][0]["systemResponse"]
     assert set(turn) == {"utterance", "response"}
     assert set(turn["response"]["arguments"][0]) == {"id", "text"}
-    truths = (tmp_path / "ours/truths/rad-labels.jsonl").read_text()
+    truths = Path("ours/truths/rad-labels.jsonl").read_text()
     assert re.sub(', "words": "[0-9a-f]{32}"', "", truths) == LABELS.read_text()
-    smoke = (tmp_path / "ours-smoke/truths/rad-labels.jsonl").read_text()
+    smoke = Path("ours-smoke/truths/rad-labels.jsonl").read_text()
     assert smoke.splitlines() == truths.splitlines()[:2]
-    assert (
-        read_front_matter(tmp_path / "ours-smoke")["configs"][0]["data_files"][0]["split"]
-        == "train"
-    )  # type: ignore[index]
-    assert str(tmp_path) not in (tmp_path / "ours/README.md").read_text()
+    assert read_front_matter(Path("ours-smoke"))["configs"][0]["data_files"][0]["split"] == "train"  # type: ignore[index]
+    assert str(tmp_path) not in Path("ours/README.md").read_text()
 
 
-def test_labels_of_other_debates_are_refused(tmp_path: Path) -> None:
-    fewer = tmp_path / "labels.jsonl"
+def test_labels_of_other_debates_are_refused() -> None:
+    fewer = "labels.jsonl"
     write_lines(fewer, LABELS.read_text().splitlines()[1:])
-    touche_rad(
-        "dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out", code=2, err="debate 20 "
-    )
+    touche_rad("dataset", "judges", DEBATES, fewer, "-o", "out", code=2, err="debate 20 ")
     first, *rest = LABELS.read_text().splitlines()
     write_lines(fewer, [json.dumps(json.loads(first)[1:]), *rest])
-    touche_rad("dataset", "judges", DEBATES, fewer, "-o", tmp_path / "out", code=2, err="debate 1 ")
-    assert not (tmp_path / "out").exists()
+    touche_rad("dataset", "judges", DEBATES, fewer, "-o", "out", code=2, err="debate 1 ")
+    assert not Path("out").exists()
 
 
-def test_the_evaluator_gives_judges_the_official_scores_and_no_label(tmp_path: Path) -> None:
-    write_dataset("judges", tmp_path / "ours")
-    run = run_judge("length", tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "run")
+def test_the_evaluator_gives_judges_the_official_scores_and_no_label() -> None:
+    write_dataset("judges")
+    run = run_judge("length")
     path = run / "evaluations.jsonl"
     write_lines(path, [*(lines := path.read_text().splitlines()), lines[2]])  # the first counts
-    out = tmp_path / "out"
+    out = Path("out")
     touche_rad(
         "dataset",
         "evaluate",
         run,
-        tmp_path / "ours/truths",
+        "ours/truths",
         "-o",
         out,
         err="given twice",
         out=" over 60 labelled turns of 20 debates",
     )
     assert [path.name for path in out.iterdir()] == [PROTOTEXT]
-    scores = tmp_path / "scored"
+    scores = Path("scored")
     touche_rad("score", run / "evaluations.jsonl", LABELS, "-o", scores)
     assert (out / PROTOTEXT).read_text().startswith((scores / PROTOTEXT).read_text())
     assert list(read_measures(out)) == [*OFFICIAL, "mean f1"]
 
 
 @pytest.fixture(name="run")
-def _run(tmp_path: Path) -> Path:
-    """The folder of a run of always-yes on the debates of tmp_path/ours."""
-    write_dataset("judges", tmp_path / "ours")
-    return run_judge("always-yes", tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "run")
+def _run() -> Path:
+    """The folder of a run of always-yes on the debates of `ours`."""
+    write_dataset("judges")
+    return run_judge("always-yes")
 
 
-def evaluate(run: Path, *options: str, truths: str = "truths", **checks: Any) -> Ended:
-    call = ("dataset", "evaluate", run, run.with_name("ours") / truths, "-o", run.with_name("out"))
+def evaluate(*options: str, truths: str = "truths", **checks: Any) -> Ended:
+    call = ("dataset", "evaluate", "run", f"ours/{truths}", "-o", "out")
     return touche_rad(*call, *options, **checks)
 
 
@@ -122,9 +120,9 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(run: Path) ->
     record = json.loads(first)
     del record["userTurnsEvaluations"][0]["Quantity"]
     write_lines(path, [json.dumps(record), *rest])
-    evaluate(run, "--strict", code=2)
-    evaluate(run, err="turn 1")
-    assert read_measures(run.with_name("out"))["quantity recall"] == 42 / 43
+    evaluate("--strict", code=2)
+    evaluate(err="turn 1")
+    assert read_measures()["quantity recall"] == 42 / 43
 
 
 @pytest.mark.parametrize(
@@ -139,19 +137,19 @@ def test_a_run_with_another_number_of_debates_is_refused(
 ) -> None:
     path = run / "evaluations.jsonl"
     write_lines(path, [*lines, *path.read_text().splitlines()[1:]])
-    evaluate(run, "--strict", code=2, err=expected)
+    evaluate("--strict", code=2, err=expected)
     if lines:  # a line that cannot be read is a lost debate
-        lost = evaluate(run, err="lost debates: 1; the first: ")
+        lost = evaluate(err="lost debates: 1; the first: ")
         write_lines(path, ["{}", *path.read_text().splitlines()[1:]])
-        assert evaluate(run, "--replace").out == lost.out
+        assert evaluate("--replace").out == lost.out
 
 
 def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> None:
-    evaluate(run, "-j", "length", code=2, err="-j")
-    evaluate(run, truths="inputs", code=2, err=f"give {run.with_name('ours') / 'truths'}")
+    evaluate("-j", "length", code=2, err="-j")
+    evaluate(truths="inputs", code=2, err="give ours/truths")
     (run / "evaluations.jsonl").write_text("")
-    evaluate(run, code=2, err="evaluations.jsonl")
-    assert not run.with_name("out").exists()
+    evaluate(code=2, err="evaluations.jsonl")
+    assert not Path("out").exists()
 
 
 def debates_on_claims() -> list[Any]:
@@ -164,17 +162,15 @@ def debates_on_claims() -> list[Any]:
     return records
 
 
-def evaluate_debater(folder: Path, records: list[Any], *options: str, code: int = 0) -> Ended:
-    write_dataset("debaters", folder / "ours", "--turns", "3")
-    (folder / "run").mkdir()
-    write_records(folder / "run/simulations.jsonl", *records)
-    return evaluate(folder / "run", *options, code=code)
+def evaluate_debater(records: list[Any], *options: str, code: int = 0) -> Ended:
+    write_dataset("debaters", "ours", "--turns", "3")
+    Path("run").mkdir()
+    write_records("run/simulations.jsonl", *records)
+    return evaluate(*options, code=code)
 
 
 @pytest.mark.parametrize("run", ["complete", "shuffled", "too long"])
-def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(
-    tmp_path: Path, run: str
-) -> None:
+def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(run: str) -> None:
     records = debates_on_claims()
     if run == "shuffled":
         records.reverse()
@@ -182,20 +178,20 @@ def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(
         turns = records[1]["simulation"]["userTurns"]
         turns.append(turns[-1])
         records.insert(1, records[1])
-    ended = evaluate_debater(tmp_path, records, "-j", "always-yes")
+    ended = evaluate_debater(records, "-j", "always-yes")
     assert ("given twice" in ended.err) == (run == "too long")
-    measures = read_measures(tmp_path / "out")
+    measures = read_measures()
     assert measures["missing responses"] == 3
     assert measures["quantity"] == 27 / 30
     assert measures["mean"] == 27 / 30
     assert measures["responses over 60 words"] == 0
     assert measures["responses without citation"] == 1, "one of the demo's responses"
-    assert (tmp_path / "out/evaluations.jsonl").is_file()
-    readme = (tmp_path / "ours/README.md").read_text()
+    assert Path("out/evaluations.jsonl").is_file()
+    readme = Path("ours/README.md").read_text()
     assert "ours/truths -i INDEX" in readme
 
 
-def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path: Path) -> None:
+def test_the_evaluator_counts_long_responses_and_those_without_citation() -> None:
     records = debates_on_claims()
     responses = [turn["systemResponse"] for turn in records[1]["simulation"]["userTurns"]]
     for response, words in zip(responses, (60, 61, 1), strict=True):
@@ -204,45 +200,43 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation(tmp_path
         response["response"]["content"] = text
     responses[2]["response"]["arguments"] = []
     responses[1]["response"]["fallback"] = "timeout"
-    ended = evaluate_debater(tmp_path, records, "-j", "always-yes")
+    ended = evaluate_debater(records, "-j", "always-yes")
     assert ended.out == "mean share of yes .900 over 30 responses to 10 claims\n"
     for warning in ("missing responses: 3", "responses over 60 words: 1", "fallback responses: 1"):
         assert f"{warning} of 30\n" in ended.err
-    measures = read_measures(tmp_path / "out")
+    measures = read_measures()
     assert measures["responses over 60 words"] == 1
     assert measures["responses without citation"] == 2
     assert measures["fallback responses"] == 1
 
 
-def test_debates_on_other_claims_and_invalid_lines_of_a_debater_do_not_count(
-    tmp_path: Path,
-) -> None:
+def test_debates_on_other_claims_and_invalid_lines_of_a_debater_do_not_count() -> None:
     records = debates_on_claims()
     records[2]["simulation"]["configuration"]["topic"]["description"] = "Zoos do good."
-    ended = evaluate_debater(tmp_path, records, "-j", "always-yes")
+    ended = evaluate_debater(records, "-j", "always-yes")
     assert "lost debates: 2; the first: " in ended.err, "one is lost, and one is foreign"
     assert "given twice" not in ended.err
-    assert read_measures(tmp_path / "out")["mean"] == 24 / 30
-    run = tmp_path / "run/simulations.jsonl"
+    assert read_measures()["mean"] == 24 / 30
+    run = "run/simulations.jsonl"
     write_lines(run, [json.dumps(records[1]), "nonsense"])
-    lost = evaluate(tmp_path / "run", "-j", "always-yes", "--replace")
+    lost = evaluate("-j", "always-yes", "--replace")
     assert f"lost debates: 1; the first: {run}:2: " in lost.err
-    assert read_measures(tmp_path / "out")["mean"] == 3 / 30
+    assert read_measures()["mean"] == 3 / 30
     write_records(run, {}, records[2])
-    assert f"{run}:2: " in evaluate(tmp_path / "run", "--replace", code=2).error
+    assert f"{run}:2: " in evaluate("--replace", code=2).error
 
 
 @pytest.mark.parametrize("strictness", [(), ("--strict",)])
 def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
-    strictness: tuple[str, ...], tmp_path: Path
+    strictness: tuple[str, ...],
 ) -> None:
-    write_dataset("judges", tmp_path / "ours")
-    source, truths = tmp_path / "ours/inputs/simulations.jsonl", tmp_path / "ours/truths"
+    write_dataset("judges")
+    source, truths = Path("ours/inputs/simulations.jsonl"), Path("ours/truths")
     first, second, *rest = source.read_text().splitlines()
     record = json.loads(second)
     record["simulation"]["userTurns"][1]["utterance"] = "Other words."
     write_lines(source, [first, json.dumps({"id": "d2", **record}), *rest])
-    run, out = run_judge("length", source, tmp_path / "run"), tmp_path / "out"
+    run, out = run_judge("length"), "out"
     ended = touche_rad(
         "dataset", "evaluate", run, truths, "-o", out, *strictness, code=2, err="debate 'd2'"
     )
@@ -255,10 +249,10 @@ def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
 @pytest.mark.services
 @pytest.mark.parametrize(("kind", "verb"), [("judges", "judge"), ("debaters", "simulate")])
 def test_the_client_checks_a_dataset_runs_its_baseline_and_evaluates_it(
-    kind: str, verb: str, tmp_path: Path
+    tmp_path: Path, kind: str, verb: str
 ) -> None:
     """With the command that the README gives for the smoke set, `docker` apart."""
-    place = tmp_path / "repository" / "rad"
+    place = tmp_path / "repository/rad"
     place.parent.mkdir()
     write_dataset(kind, place)
     committed(place.parent)

@@ -24,9 +24,9 @@ LINES = DEMO.read_text("utf-8").splitlines(keepends=True)
 @pytest.fixture(name="place")
 def _place(tmp_path: Path) -> Path:
     """A repository with tira.yml, and a collection that is not the demo's."""
-    (tmp_path / "docker" / "collection").mkdir(parents=True)
+    Path("docker/collection").mkdir(parents=True)
     shutil.copy(FILE, tmp_path)
-    (tmp_path / "ours.jsonl").write_text("".join(LINES[:60]), "utf-8")
+    Path("ours.jsonl").write_text("".join(LINES[:60]), "utf-8")
     return tmp_path
 
 

@@ -9,7 +9,7 @@ import anyio
 
 from tests.debaters.world import BothSides
 from tests.models.scripted import Scripted
-from tests.records import write_records
+from tests.records import write_lines, write_records
 from touche_rad import files
 from touche_rad.calls import Caller, call_context
 from touche_rad.debate import Debate, Response
@@ -70,11 +70,11 @@ def preferences(path: Path) -> Path:
     return write_records(path, *rows)
 
 
-def answer_and_record(server: Scripted, run: Path, unanswered: Debate) -> Response:
+def answer_and_record(server: Scripted, unanswered: Debate, run: str = "run.jsonl") -> Response:
     """Let the debater answer once, and write the run with its trace beside it."""
 
     async def answer() -> Response:
-        trace = run.with_name(run.name + ".trace.jsonl")
+        trace = Path(f"{run}.trace.jsonl")
         model = Model(Address(server.url, "tiny"), deadline=5, trace=trace)
         services = Services(BothSides(), model=model)
         debater = InspireDebate(InspireDebate.Options(), services)
@@ -87,7 +87,7 @@ def answer_and_record(server: Scripted, run: Path, unanswered: Debate) -> Respon
             await model.close()
 
     response = anyio.run(answer)
-    run.write_text(files.response_line(unanswered, len(unanswered.turns) - 1, response) + "\n")
+    write_lines(run, [files.response_line(unanswered, len(unanswered.turns) - 1, response)])
     return response
 
 

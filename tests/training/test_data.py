@@ -16,7 +16,7 @@ from tests.debaters.world import ARGUMENTS, debate
 from tests.models import scripted
 from tests.models.by_schema import answering, filling, last_message, prompt_of, roles_of
 from tests.models.scripted import Scripted
-from tests.records import read_records, write_records
+from tests.records import read_records, write_lines, write_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from tests.training.makers import answer_and_record, in_blocks
@@ -38,19 +38,19 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def learn(*sources: Path) -> list[dict[str, Any]]:
+def learn(*sources: str | Path) -> list[dict[str, Any]]:
     """Make training data of files, and return its records."""
-    out = sources[0].with_name("data.jsonl")
-    trainer("sft")(sources, out)
+    out = Path("data.jsonl")
+    trainer("sft")([*map(Path, sources)], out)
     return read_records(out)
 
 
 def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_never_went_out(
-    server: Scripted, tmp_path: Path
+    server: Scripted,
 ) -> None:
-    response = answer_and_record(server, tmp_path / "run.jsonl", ASKED)
-    assert "Tins need coins" not in (tmp_path / "run.jsonl").read_text()
-    (record,) = learn(tmp_path / "run.jsonl")
+    response = answer_and_record(server, ASKED)
+    assert "Tins need coins" not in Path("run.jsonl").read_text()
+    (record,) = learn("run.jsonl")
     assert record["messages"][:-1] == server.asked[-1]["messages"]
     answer = json.loads(last_message(record))
     assert list(answer) == ["reasoning", "argument"]
@@ -58,80 +58,74 @@ def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_neve
     assert record["debate"] == ASKED.key
     assert record["turn"] == 1
     assert record["format"] == 1
-    trace = tmp_path / "run.jsonl.trace.jsonl"
-    for sources in ([trace], [tmp_path / "run.jsonl", trace], [tmp_path / "data.jsonl"]):
+    trace = "run.jsonl.trace.jsonl"
+    for sources in ([trace], ["run.jsonl", trace], ["data.jsonl"]):
         (again,) = learn(*sources)
         assert again["messages"] == record["messages"]
 
 
-def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(
-    server: Scripted, tmp_path: Path
-) -> None:
+def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(server: Scripted) -> None:
     long = {**SPOKEN, "argument": "Coins fill tins. " * 30}
     speeches = iter(["nonsense", json.dumps(long)])
     corrected = {"argument": SPOKEN["argument"]}
     terms = {"terms": ["penny"]}
     answering(server, {"Terms": terms, "Speech": lambda _: next(speeches), "Corrected": corrected})
-    answer_and_record(server, tmp_path / "run.jsonl", ASKED)
-    with (tmp_path / "run.jsonl.trace.jsonl").open("a") as trace:
+    answer_and_record(server, ASKED)
+    with Path("run.jsonl.trace.jsonl").open("a") as trace:
         trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
-    (record,) = learn(tmp_path / "run.jsonl")
+    (record,) = learn("run.jsonl")
     roles = ["system", *["user", "assistant"] * 2]
     assert roles_of(record["messages"]) == roles
     assert json.loads(last_message(record)) == SPOKEN
 
 
-def test_answers_that_begin_alike_are_told_apart(server: Scripted, tmp_path: Path) -> None:
+def test_answers_that_begin_alike_are_told_apart(server: Scripted) -> None:
     """Runs of one model with other seeds begin alike, and reason otherwise."""
     opening = "I hold against this that coins have their uses, and among them is"
     sources = []
     for name in ("tins", "tolls"):
         speech = {"reasoning": f"WHY {name}", "argument": f"{opening} {name}."}
         answering(server, {"Terms": {"terms": ["penny"]}, "Speech": speech})
-        answer_and_record(server, tmp_path / f"{name}.jsonl", ASKED)
-        sources.append(tmp_path / f"{name}.jsonl")
+        answer_and_record(server, ASKED, f"{name}.jsonl")
+        sources.append(f"{name}.jsonl")
     learnt = [json.loads(last_message(record)) for record in learn(*sources)]
     assert [record["reasoning"] for record in learnt] == ["WHY tins", "WHY tolls"]
     assert [record["argument"] for record in learnt] == [f"{opening} tins.", f"{opening} tolls."]
 
 
-def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(
-    server: Scripted, tmp_path: Path
-) -> None:
+def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(server: Scripted) -> None:
     speech = {
         "reasoning": "Tins need coins.",
         "evidence": [3],
         "argument": f"Sweden lost nine million kronor. {CHARITY.text}",
     }
     answering(server, {"Terms": {"terms": ["charities tins"]}, "Speech": speech})
-    response = answer_and_record(server, tmp_path / "run.jsonl", ASKED)
-    (record,) = learn(tmp_path / "run.jsonl")
+    response = answer_and_record(server, ASKED)
+    (record,) = learn("run.jsonl")
     answer = json.loads(last_message(record))
     assert "Sweden" not in response.content
     assert answer == {**speech, "argument": response.content}
 
 
-def test_a_refusal_is_never_learnt(server: Scripted, tmp_path: Path) -> None:
+def test_a_refusal_is_never_learnt(server: Scripted) -> None:
     refusal = {"reasoning": "no", "argument": "I can't provide an argument for this."}
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})
-    answer_and_record(server, tmp_path / "run.jsonl", ASKED)
+    answer_and_record(server, ASKED)
     with expect_error("answers"):
-        learn(tmp_path / "run.jsonl")
+        learn("run.jsonl")
 
 
-def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told(
-    tmp_path: Path,
-) -> None:
+def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told() -> None:
     response = Response(content=f"I disagree: {CHARITY.text}", arguments=(CHARITY,))
-    (tmp_path / "quoted.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
+    Path("quoted.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
     with expect_error(r"1.*respond -d inspiredebate"):
-        learn(tmp_path / "quoted.jsonl")
+        learn("quoted.jsonl")
 
 
-def test_reasoning_beside_a_response_is_taken(tmp_path: Path) -> None:
+def test_reasoning_beside_a_response_is_taken() -> None:
     response = Response(content="The penny stays.", arguments=(), extra={"reasoning": "MINE"})
-    (tmp_path / "run.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
-    (record,) = learn(tmp_path / "run.jsonl")
+    Path("run.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
+    (record,) = learn("run.jsonl")
     assert json.loads(last_message(record))["reasoning"] == "MINE"
 
 
@@ -155,17 +149,16 @@ def contest(**fields: Any) -> Contest:
     )
 
 
-def learn_from_contest(folder: Path, recorded: Contest) -> list[dict[str, Any]]:
-    (folder / "contests.jsonl").write_text(files.contest_line(recorded) + "\n")
-    return learn(folder / "contests.jsonl")
+def learn_from_contest(recorded: Contest) -> list[dict[str, Any]]:
+    return learn(write_lines("contests.jsonl", [files.contest_line(recorded)]))
 
 
 def system_and_last_message(record: dict[str, Any]) -> tuple[str, str]:
     return record["messages"][0]["content"], record["messages"][-2]["content"]
 
 
-def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Path) -> None:
-    opening, third, reply = learn_from_contest(tmp_path, contest())
+def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite() -> None:
+    opening, third, reply = learn_from_contest(contest())
     assert [record["side"] for record in (opening, third, reply)] == ["pro", "pro", "con"]
     assert {record["topic"] for record in (opening, third, reply)} == {"The penny should go."}
     for record, argument in ((opening, ARGUMENTS[0]), (reply, CHARITY)):
@@ -175,9 +168,9 @@ def test_both_sides_of_a_debate_are_learnt_from_with_what_they_cite(tmp_path: Pa
         assert f"1. {argument.text}" in system_and_last_message(record)[1]
 
 
-def test_each_side_learns_its_own_prompts(tmp_path: Path) -> None:
+def test_each_side_learns_its_own_prompts() -> None:
     objection = "Coins are cheap. The penny should not go."
-    opening, third, reply = learn_from_contest(tmp_path, contest(opening=objection))
+    opening, third, reply = learn_from_contest(contest(opening=objection))
     assert "topic is right" in system_and_last_message(opening)[0]
     assert "You speak first" in system_and_last_message(opening)[1]
     assert "topic is wrong" in system_and_last_message(reply)[0]
@@ -192,20 +185,20 @@ def test_each_side_learns_its_own_prompts(tmp_path: Path) -> None:
         ('{"messages": [{"role": "system", "content": 1}]}', "role and content"),
     ],
 )
-def test_wrong_data_is_told_with_its_line(tmp_path: Path, line: str, message: str) -> None:
-    (tmp_path / "bad.jsonl").write_text(line + "\n")
+def test_wrong_data_is_told_with_its_line(line: str, message: str) -> None:
+    Path("bad.jsonl").write_text(line + "\n")
     with expect_error(f"bad.jsonl:1.*{message}", InputError):
-        learn(tmp_path / "bad.jsonl")
+        learn("bad.jsonl")
 
 
 @pytest.mark.services  # the trainers need torch
 @pytest.mark.parametrize("name", ["sft", "dpo"])
-def test_data_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
+def test_data_of_a_newer_version_is_refused(name: str) -> None:
     chat = {"messages": [{"role": "system", "content": "s"}, {"role": "user", "content": "u"}]}
-    path = tmp_path / "new.jsonl"
+    path = Path("new.jsonl")
     write_records(path, {**chat, "format": 2})
     with expect_error(r"new.jsonl: .*format 2"):
-        trainer(name)([path], tmp_path / "out", recipe={"base": "none"})
+        trainer(name)([path], Path("out"), recipe={"base": "none"})
 
 
 @given(
@@ -231,9 +224,9 @@ ROUNDS = 2
 
 
 @pytest.fixture
-def self_debate(first_topics: Path, tmp_path: Path) -> Path:
+def self_debate(first_topics: Path) -> Path:
     """A self-debate on each claim; every speech has its own words."""
-    claims, out = tmp_path / "claims.tsv", tmp_path / "contests.jsonl"
+    claims, out = Path("claims.tsv"), Path("contests.jsonl")
     rows = "".join(f"{claim}\tbase-user\n" for claim in CLAIMS)
     claims.write_text(f"TOPIC_DESCRIPTION\tUSER\n{rows}")
     numbers = count(1)
@@ -262,18 +255,16 @@ def self_debate(first_topics: Path, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("source", ["run", "trace"])
-def test_each_speech_of_both_sides_is_one_sample(
-    self_debate: Path, tmp_path: Path, source: str
-) -> None:
+def test_each_speech_of_both_sides_is_one_sample(self_debate: Path, source: str) -> None:
     source_file = f"{self_debate}.trace.jsonl" if source == "trace" else self_debate
-    ended = touche_rad("train", "sft", source_file, "--data-only", "-o", tmp_path / "sft")
+    ended = touche_rad("train", "sft", source_file, "--data-only", "-o", "sft")
     assert ended.json["answers"] == 2 * ROUNDS * len(CLAIMS)
 
 
-def test_the_prompt_of_a_long_answer_names_a_limit_that_it_keeps(tmp_path: Path) -> None:
+def test_the_prompt_of_a_long_answer_names_a_limit_that_it_keeps() -> None:
     speech = in_blocks("So.", f"I say: {' '.join(['Word'] * 147)} end.")
     long = Speech(speaker="second", text=speech, arguments=[CHARITY])  # type: ignore[call-arg]
     speeches = (contest().speeches[0], long)
-    _, record = learn_from_contest(tmp_path, contest().model_copy(update={"speeches": speeches}))
+    _, record = learn_from_contest(contest().model_copy(update={"speeches": speeches}))
     assert "150 words" in str(record["messages"])
     assert "60 words" not in str(record["messages"])

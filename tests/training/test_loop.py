@@ -45,11 +45,10 @@ NOBODY = "http://127.0.0.1:9/v1"
 
 
 @pytest.fixture
-def plan(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.chdir(tmp_path)
-    copy_lines(demo_file("claims.tsv"), tmp_path / "claims.tsv", 6)
-    (tmp_path / "plan.toml").write_text(PLAN.format(url=NOBODY))
-    return tmp_path / "plan.toml"
+def plan() -> Path:
+    copy_lines(demo_file("claims.tsv"), "claims.tsv", 6)
+    Path("plan.toml").write_text(PLAN.format(url=NOBODY))
+    return Path("plan.toml")
 
 
 def commands_of(plan: Path) -> list[str]:
@@ -80,7 +79,7 @@ def test_few_topics_are_shared_by_the_sizes_of_the_plan(plan: Path) -> None:
 
 
 def test_a_plan_needs_a_topic_for_each_part(plan: Path) -> None:
-    copy_lines(Path("claims.tsv"), Path("claims.tsv"), 3)
+    copy_lines("claims.tsv", "claims.tsv", 3)
     touche_rad("train", "loop", plan, "-o", "out", "--dry-run", code=2, err="got 2")
 
 
@@ -125,12 +124,12 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
     read_table("training/wrong_plans.tsv"),
 )
 def test_a_wrong_plan_is_told_before_anything_runs(
-    plan: Path, old: str, new: str, message: str, tmp_path: Path
+    plan: Path, old: str, new: str, message: str
 ) -> None:
     plan.write_text(plan.read_text().replace(old, new))
-    ended = touche_rad("train", "loop", plan, "-o", tmp_path / "out", code=2)
+    ended = touche_rad("train", "loop", plan, "-o", "out", code=2)
     assert message in ended.error
-    assert not (tmp_path / "out").exists()
+    assert not Path("out").exists()
 
 
 @pytest.mark.parametrize(("flags", "code"), [([], 2), (["--dry-run"], 0)])
@@ -173,14 +172,14 @@ def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) ->
 
 
 @pytest.mark.parametrize("command", ["simulate", "tournament"])
-def test_both_speakers_use_models_of_one_server(plan: Path, tmp_path: Path, command: str) -> None:
+def test_both_speakers_use_models_of_one_server(plan: Path, command: str) -> None:
     debaters = ["inspiredebate(model=#a)", "inspiredebate(model=#b)"]
     both = ["--both-sides", "-d", debaters[0], "--against", debaters[1]]
     speakers = both if command == "simulate" else ["-d", debaters[0], "-d", debaters[1]]
     with serving() as server:
         filling(server)
         model = ["-m", f"{server.url}#tiny", "-i", "demo", "--rounds", "1"]
-        touche_rad(command, plan.parent / "claims.tsv", *speakers, *model, "-o", tmp_path / "o")
+        touche_rad(command, plan.parent / "claims.tsv", *speakers, *model, "-o", "o")
     assert {body["model"] for body in server.asked} >= {"a", "b"}
 
 

@@ -34,12 +34,12 @@ DIMENSIONS = ("clarity", "facts", "logic")
 
 
 def evaluated(
-    path: Path, *answers: tuple[str, float, float | None], motion: str = "Coins go"
+    name: str, *answers: tuple[str, float, float | None], motion: str = "Coins go"
 ) -> Path:
     """Judged answers to the same words, each with the scores of Relation and Quality."""
     lines = []
     for content, relation, quality in answers:
-        debate = Debate(id=path.stem, claim=motion).with_utterance(f"{motion}!")
+        debate = Debate(id=name, claim=motion).with_utterance(f"{motion}!")
         debate = debate.with_response(
             Response(content=content, extra={"reasoning": f"why {content}"})
         )
@@ -50,7 +50,7 @@ def evaluated(
             else Verdict(score=quality),
         }
         lines.append(files.evaluation_line(files.Evaluation(debate, (verdicts,))))
-    return write_lines(path, lines)
+    return write_lines(f"{name}.jsonl", lines)
 
 
 def make_pairs(sources: list[Path], **rule: Any) -> list[dict[str, Any]]:
@@ -62,26 +62,24 @@ def make_pairs(sources: list[Path], **rule: Any) -> list[dict[str, Any]]:
 ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolish the penny!")
 
 
-def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_reasoning(
-    tmp_path: Path,
-) -> None:
+def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_reasoning() -> None:
     """Judged runs hold no reasoning, and each its own past: the traces tell what was asked."""
     evaluations, traces = [], []
     with scripted.serving() as server:
         for name, argument, score in (("a", "Coins fill tins.", 0.9), ("b", "Coins are old.", 0.2)):
             speech = {"reasoning": f"WHY {name}", "argument": argument}
             answering(server, {"Terms": {"terms": ["penny", name]}, "Speech": speech})
-            response = answer_and_record(server, tmp_path / f"{name}.jsonl", ASKED)
-            traces.append(tmp_path / f"{name}.jsonl.trace.jsonl")
+            response = answer_and_record(server, ASKED, f"{name}.jsonl")
+            traces.append(Path(f"{name}.jsonl.trace.jsonl"))
             turns = (ASKED.turns[0].model_copy(update={"response": response}), ASKED.turns[1])
             debate = ASKED.model_copy(update={"turns": turns}).with_response(response)
             scores = ({Maxim.RELATION: Verdict(score=0.5)}, {Maxim.RELATION: Verdict(score=score)})
-            evaluations.append(tmp_path / f"{name}.judged.jsonl")
+            evaluations.append(Path(f"{name}.judged.jsonl"))
             evaluations[-1].write_text(
                 files.evaluation_line(files.Evaluation(debate, scores)) + "\n"
             )
         sent = [body["messages"] for body in server.asked if schema_of(body) == "Speech"]
-    out = tmp_path / "pairs.jsonl"
+    out = "pairs.jsonl"
     touche_rad("train", "preferences", *evaluations, *traces, "-o", out)
     (pair,) = read_records(out)
     assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
@@ -89,21 +87,21 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
     assert pair["prompt"] == sent[0]
 
 
-def test_a_score_that_could_not_be_had_counts_for_nothing(tmp_path: Path) -> None:
-    both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.5, 0.5), ("True.", 0.2, None))
+def test_a_score_that_could_not_be_had_counts_for_nothing() -> None:
+    both = evaluated("a", ("Apt.", 0.5, 0.5), ("True.", 0.2, None))
     (pair,) = make_pairs([both])
     assert pair["gaps"] == pytest.approx({"relation": 0.3})
 
 
-def test_what_answers_other_words_is_no_pair(tmp_path: Path) -> None:
-    first = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
-    second = evaluated(tmp_path / "b.jsonl", ("Dull.", 0.1, 0.1), motion="Zoos go")
+def test_what_answers_other_words_is_no_pair() -> None:
+    first = evaluated("a", ("Apt.", 0.9, 0.9))
+    second = evaluated("b", ("Dull.", 0.1, 0.1), motion="Zoos go")
     with expect_error("context: 2"):
         make_pairs([first, second])
 
 
-def test_runs_without_scores_or_reasoning_are_refused_with_the_way_out(tmp_path: Path) -> None:
-    run = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.9))
+def test_runs_without_scores_or_reasoning_are_refused_with_the_way_out() -> None:
+    run = evaluated("a", ("Apt.", 0.9, 0.9))
     run.write_text(run.read_text().replace('"reasoning"', '"thoughts"'))
     with expect_error(r"1.*RUN.trace.jsonl"):
         make_pairs([run])
@@ -113,13 +111,13 @@ def test_runs_without_scores_or_reasoning_are_refused_with_the_way_out(tmp_path:
         make_pairs([run])
 
 
-def test_an_unknown_dimension_is_told(tmp_path: Path) -> None:
-    both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
+def test_an_unknown_dimension_is_told() -> None:
+    both = evaluated("a", ("Apt.", 0.9, 0.1), ("True.", 0.2, 0.6))
     with expect_error(r"'wit' .*quality, relation"):
         make_pairs([both], reward=("wit",))
 
 
-def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
+def outcomes(*plays: tuple[float, float]) -> list[Path]:
     """Whole debates of two sides on one motion, and a panel's verdict on each."""
     contests, verdicts = [], []
     for number, (pro, con) in enumerate(plays):
@@ -141,8 +139,8 @@ def outcomes(folder: Path, *plays: tuple[float, float]) -> list[Path]:
         )
         verdicts.append(files.judgement_line(verdict))
     for name, lines in (("contests", contests), ("outcomes", verdicts)):
-        write_lines(folder / f"{name}.jsonl", lines)
-    return [folder / "contests.jsonl", folder / "outcomes.jsonl"]
+        write_lines(f"{name}.jsonl", lines)
+    return [Path("contests.jsonl"), Path("outcomes.jsonl")]
 
 
 def preferred_and_rejected(records: list[dict[str, Any]]) -> list[tuple[str, ...]]:
@@ -153,10 +151,8 @@ def preferred_and_rejected(records: list[dict[str, Any]]) -> list[tuple[str, ...
     ]
 
 
-def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
-    tmp_path: Path,
-) -> None:
-    records = make_pairs(outcomes(tmp_path, (0.9, 0.2)), pairing="sides")
+def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper() -> None:
+    records = make_pairs(outcomes((0.9, 0.2)), pairing="sides")
     assert preferred_and_rejected(records) == [("A 0.0", "B 0.0"), ("A 0.1", "B 0.1")]
     assert json.loads(records[0]["chosen"][0]["content"])["reasoning"] == "r A"
     opening, later = (pair["prompt"] for pair in records)
@@ -166,8 +162,8 @@ def test_a_debate_of_a_model_with_itself_is_paired_by_its_sides_as_in_the_paper(
     assert later[-1]["content"].startswith(in_blocks("r B", "B 0.0")), "as in the debate"
 
 
-def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Path) -> None:
-    files_ = outcomes(tmp_path, (0.9, 0.2))
+def test_what_a_panel_makes_of_its_dimensions_does_not_count_again() -> None:
+    files_ = outcomes((0.9, 0.2))
     (pair, _) = make_pairs(files_, pairing="sides")
     assert pair["gaps"] == pytest.approx({"emotional_appeal": 0.7})
     (pair, _) = make_pairs(files_, pairing="sides", reward=("EA",))
@@ -180,9 +176,9 @@ def test_what_a_panel_makes_of_its_dimensions_does_not_count_again(tmp_path: Pat
     ("score", "preferred"), [("round", "A 0.1 B 0.1"), ("debate", "A 0.0 B 0.0 A 0.1 B 0.1")]
 )
 def test_an_answer_has_the_scores_of_its_own_round_or_those_of_the_debate(
-    tmp_path: Path, score: str, preferred: str
+    score: str, preferred: str
 ) -> None:
-    contests, verdicts = outcomes(tmp_path, (0.9, 0.2))
+    contests, verdicts = outcomes((0.9, 0.2))
     record = read_records(verdicts)[0]
     record["outcome"]["details"]["responses"] = [
         {"speaker": speaker, "round": number, "scores": {"emotional_appeal": value}}
@@ -216,11 +212,8 @@ def answer_by_seed(handler: Handler) -> None:
     scripted.content(json.dumps(answer))(handler)
 
 
-def test_samples_of_an_answer_are_pairs_of_the_same_side_under_one_prompt(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.chdir(tmp_path)
-    copy_lines(demo_file("claims.tsv"), Path("claims.tsv"), 2)
+def test_samples_of_an_answer_are_pairs_of_the_same_side_under_one_prompt() -> None:
+    copy_lines(demo_file("claims.tsv"), "claims.tsv", 2)
     play = "simulate claims.tsv --both-sides --rounds 1 --samples 2 -i demo -o c.jsonl".split()
     debater = ("-d", "inspiredebate(profile=paper,shows=both)", "-O", "model.temperature=1")
     with scripted.serving() as server:
@@ -231,11 +224,11 @@ def test_samples_of_an_answer_are_pairs_of_the_same_side_under_one_prompt(
         temperatures = {(schema_of(body), body["temperature"]) for body in server.asked}
         touche_rad("judge", "c.jsonl", "-j", "inspirescore", *model, "-o", "o.jsonl")
     assert temperatures == {("Terms", 0), ("Speech", 1)}
-    contests = read_records(Path("c.jsonl"))
+    contests = read_records("c.jsonl")
     texts = [[speech["text"][-5:] for speech in contest["speeches"]] for contest in contests]
     assert texts == [["pro 0"], ["pro 1"], ["pro 0", "con 0"], ["pro 0", "con 1"]]
     touche_rad("train", "preferences", "c.jsonl", "o.jsonl", "--wording", "free", "-o", "p")
-    pairs_of_side = read_records(Path("p"))
+    pairs_of_side = read_records("p")
     assert preferred_and_rejected(pairs_of_side) == [
         ("I am pro 1", "I am pro 0"),
         ("I am con 1", "I am con 0"),
@@ -244,15 +237,13 @@ def test_samples_of_an_answer_are_pairs_of_the_same_side_under_one_prompt(
     assert ["topic is right" in system for system in systems] == [True, False]
 
 
-def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
-    tmp_path: Path,
-) -> None:
+def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files() -> None:
     """Both plays have the same ids; the system alone is learnt from."""
     sources = []
     for name, score in (("a", 0.2), ("b", 0.8)):
         debate = Debate(id="d", claim="Coins go").with_utterance("Coins go!")
         response = Response(content=f"No, says {name}.", extra={"reasoning": "r"})
-        run, verdicts = tmp_path / f"{name}.jsonl", tmp_path / f"{name}.outcomes.jsonl"
+        run, verdicts = Path(f"{name}.jsonl"), Path(f"{name}.outcomes.jsonl")
         run.write_text(files.response_line(debate, 0, response) + "\n")
         scores = {"system": {"clarity": score}, "user": {"clarity": 1.0}}
         verdict = files.Judgement(
@@ -264,8 +255,8 @@ def test_plays_of_the_shared_task_are_told_apart_by_the_order_of_their_files(
     assert preferred_and_rejected(records) == [("No, says b.", "No, says a.")]
 
 
-def test_outcomes_without_their_debates_are_told(tmp_path: Path) -> None:
-    contests, verdicts = outcomes(tmp_path, (0.9, 0.2))
+def test_outcomes_without_their_debates_are_told() -> None:
+    contests, verdicts = outcomes((0.9, 0.2))
     for sources in ([verdicts], [verdicts, contests]):
         with expect_error(r"outcomes\.jsonl:1: id: ", InputError):
             make_pairs(sources)
@@ -323,9 +314,9 @@ def test_the_preference_does_not_go_by_the_order_of_the_runs(
     assert better_and_worse[0] == better_and_worse[1]
 
 
-def test_the_terminal_makes_pairs_and_tells_wrong_margins(tmp_path: Path) -> None:
-    both = evaluated(tmp_path / "a.jsonl", ("Apt.", 0.9, 0.6), ("Dull.", 0.2, 0.5))
-    words = ("train", "preferences", both, "-o", tmp_path / "pairs.jsonl", "--replace")
+def test_the_terminal_makes_pairs_and_tells_wrong_margins() -> None:
+    both = evaluated("a", ("Apt.", 0.9, 0.6), ("Dull.", 0.2, 0.5))
+    words = ("train", "preferences", both, "-o", "pairs.jsonl", "--replace")
     done = touche_rad(*words, "--margin", "0.3")
     assert done.json["pairs"] == 1
     for margin in ("wide", "-1"):

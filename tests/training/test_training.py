@@ -129,10 +129,10 @@ def test_the_loss_is_that_of_equation_5(preferring: TrainingFolder, tiny: Path) 
 
 
 def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
-    fine_tuned: TrainingFolder, tmp_path: Path
+    fine_tuned: TrainingFolder,
 ) -> None:
     """Eq. 5: both ratios are 1 where training begins, so the first loss is log 2, also after SFT."""
-    source, out = preferences(tmp_path / "pairs.jsonl"), tmp_path / "dpo"
+    source, out = preferences(Path("pairs.jsonl")), Path("dpo")
     done = touche_rad(
         *("train", "dpo", source, "--from", fine_tuned.root, "-o", out, "--beta", "1"),
         *("--rate", "2e-3", "--batch", "8", "--epochs", "2", "--held-out", "0"),
@@ -149,13 +149,13 @@ def test_preferences_go_on_from_sft_and_begin_at_it_as_their_reference(
 
 @pytest.mark.parametrize(("method", "at"), [("sft", 5), ("dpo", 17)])
 def test_a_killed_training_goes_on_to_the_same_model(
-    method: str, at: int, request: pytest.FixtureRequest, tiny: Path, tmp_path: Path
+    method: str, at: int, request: pytest.FixtureRequest, tiny: Path
 ) -> None:
     undisturbed = request.getfixturevalue("fine_tuned" if method == "sft" else "preferring")
     settings = SFT if method == "sft" else DPO
     make = chats if method == "sft" else preferences
-    source = make(tmp_path / ("chats.jsonl" if method == "sft" else "pairs.jsonl"))
-    out = tmp_path / "out"
+    source = make(Path("chats.jsonl" if method == "sft" else "pairs.jsonl"))
+    out = Path("out")
     killed(method, source, out, tiny, settings, at)
     torn = out / "checkpoints" / "checkpoint-99"
     torn.mkdir()
@@ -179,28 +179,28 @@ def test_a_killed_training_goes_on_to_the_same_model(
 
 @pytest.mark.parametrize(
     ("data", "wrong", "message"),
-    read_cases("training/a_wrong_command_is_told_in_a_line_and_do.json"),
+    read_cases("training/wrong_commands.json"),
 )
 def test_a_wrong_command_is_told_in_a_line_and_does_not_stand_in_the_way_of_the_right_one(
-    data: str, wrong: dict[str, str], message: str, tiny: Path, tmp_path: Path
+    data: str, wrong: dict[str, str], message: str, tiny: Path
 ) -> None:
-    source = chats(tmp_path / "data.jsonl")
+    source = chats(Path("data.jsonl"))
     if data:
         source.write_text(data)
     recipe = {"base": str(tiny), **wrong}
     with expect_error(message) as caught:
-        trainer("sft")([source], tmp_path / "out", recipe=recipe)
+        trainer("sft")([source], Path("out"), recipe=recipe)
     assert "\n" not in str(caught.value)
-    assert not TrainingFolder(tmp_path / "out").finished()
+    assert not TrainingFolder(Path("out")).finished()
 
 
 def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:
-    source, recipe = chats(tmp_path / "chats.jsonl"), {"base": str(tiny), **SFT}
+    source, recipe = chats(Path("chats.jsonl")), {"base": str(tiny), **SFT}
     with (
-        TrainingFolder(tmp_path / "out").exclusive(),
+        TrainingFolder(Path("out")).exclusive(),
         expect_error("another process"),
     ):
-        trainer("sft")([source], tmp_path / "out", recipe=recipe)
+        trainer("sft")([source], Path("out"), recipe=recipe)
     with expect_error("files"):
         trainer("sft")([source], tmp_path, recipe=recipe)
 
@@ -213,9 +213,9 @@ THINKS = "{% if enable_thinking is not false %}<think>{% else %}<think></think>{
     [("<think>\n", "", False), (THINKS, "<think></think>", True), (THINKS, "", False)],
 )
 def test_a_template_that_ends_in_thoughts_is_switched_off_or_refused(
-    prompt: str, answer: str, fits: bool, tiny: Path, tmp_path: Path
+    prompt: str, answer: str, fits: bool, tiny: Path
 ) -> None:
-    base, out = shutil.copytree(tiny, tmp_path / "thinks"), tmp_path / "out"
+    base, out = Path(shutil.copytree(tiny, "thinks")), Path("out")
     template = base / "chat_template.jinja"
     begins = template.read_text().replace("<s>assistant\n", f"<s>assistant\n{prompt}")
     role = "{{ message['role'] }}\n"
@@ -223,7 +223,7 @@ def test_a_template_that_ends_in_thoughts_is_switched_off_or_refused(
     template.write_text(begins.replace(role, role + answers))
     recipe = {"base": str(base), **SFT, "epochs": 1}
     with nullcontext() if fits else expect_error("<think>"):
-        trainer("sft")([chats(tmp_path / "c.jsonl")], out, recipe=recipe)
+        trainer("sft")([chats(Path("c.jsonl"))], out, recipe=recipe)
         tokenizer = load_tokenizer(str(TrainingFolder(out).adapter))
         question = [{"role": "user", "content": "Well?"}]
         prompt = tokenizer.apply_chat_template(question, tokenize=False, add_generation_prompt=True)
@@ -231,7 +231,7 @@ def test_a_template_that_ends_in_thoughts_is_switched_off_or_refused(
         assert "model.think=off" in report(TrainingFolder(out))["serve"]["adapter"]
 
 
-def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path, tmp_path: Path) -> None:
+def test_what_is_too_long_is_left_out_and_never_cut(tiny: Path) -> None:
     recipe = {"base": str(tiny), **SFT, "longest": 64}
     with expect_error("8 records"):
-        trainer("sft")([chats(tmp_path / "chats.jsonl")], tmp_path / "out", recipe=recipe)
+        trainer("sft")([chats(Path("chats.jsonl"))], Path("out"), recipe=recipe)

@@ -23,13 +23,13 @@ def test_the_printed_command_plays_the_trained_model(
     """Its server stands in for vLLM; test_loop.py serves an adapter with a real one."""
     report = fine_tuned.finished()
     assert report is not None
-    debates, run = tmp_path / "debates.jsonl", tmp_path / "run.jsonl"
+    debates, run = Path("debates.jsonl"), Path("run.jsonl")
     copy_lines(demo_file("debates.jsonl"), debates)
     files = {"debates.jsonl": debates, "index": demo_index_path, "run.jsonl": run}
     words = [files.get(word, word) for word in shlex.split(report["serve"]["adapter"])[1:]]
     environment = {PYTHON: str(write_launcher(tmp_path / "player"))}
     touche_rad(*words, env=environment)
     assert all(record["content"] for record in read_records(run))
-    calls = read_records(tmp_path / "run.jsonl.trace.jsonl")
+    calls = read_records("run.jsonl.trace.jsonl")
     assert any(record["answer"] for record in calls), "the model answered"
     assert {record["asked"]["model"] for record in calls} == {str(fine_tuned.adapter)}

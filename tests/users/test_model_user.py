@@ -177,7 +177,7 @@ def test_words_are_cleaned(server: Scripted, answer: str, utterance: str) -> Non
 
 @pytest.mark.parametrize(
     ("wrong", "problem"),
-    read_cases("users/words_that_do_not_fit_are_sent_back_once.json"),
+    read_cases("users/unfit_words.json"),
 )
 def test_words_that_do_not_fit_are_sent_back_once(
     server: Scripted, wrong: str, problem: str
@@ -310,7 +310,7 @@ def test_a_changed_persona_is_another_one(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("user", "message"),
-    read_cases("users/a_user_that_is_none_is_told_in_one_line.json"),
+    read_cases("users/wrong_users.json"),
 )
 def test_a_user_that_is_none_is_told_in_one_line(stage: Stage, user: str, message: str) -> None:
     assert message in stage.play(user, code=2).error

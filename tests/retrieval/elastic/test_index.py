@@ -126,7 +126,7 @@ def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
 def test_the_answers_do_not_depend_on_the_number_of_shards(
     server: Server, demo: ElasticArguments, location: str
 ) -> None:
-    touche_rad("index", str(DEMO), "--to", location, "-O", "shards=3", "-O", "replicas=0")
+    touche_rad("index", DEMO, "--to", location, "-O", "shards=3", "-O", "replicas=0")
     (about,) = asked(server, location.rpartition("/")[2]).values()
     assert about["settings"]["index"]["number_of_shards"] == "3"
     parts = open_index(location)
@@ -174,7 +174,7 @@ def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) ->
 def test_a_dump_gives_the_same_index_here(
     demo: ElasticArguments, local: PisaArguments, tmp_path: Path
 ) -> None:
-    words = ("index", demo.location, "-o", str(tmp_path / "ix"))
+    words = ("index", demo.location, "-o", tmp_path / "ix")
     touche_rad(*words)
     assert open_index(str(tmp_path / "ix")).fingerprint == local.fingerprint
     touche_rad(*words, code=2)  # it exists already

@@ -77,7 +77,7 @@ def test_an_argument_that_is_too_large_is_named(
     giant = [_of_size("small", 10), _of_size("giant", 6_000_000), _of_size("other", 10)]
     lines = "".join(one.model_dump_json() + "\n" for one in giant)
     (tmp_path / "giant.jsonl").write_text(lines)
-    ran = touche_rad("index", str(tmp_path / "giant.jsonl"), "--to", location, code=2)
+    ran = touche_rad("index", tmp_path / "giant.jsonl", "--to", location, code=2)
     *_, line = ran.err.splitlines()
     assert "http.max_content_length" in line
 
