@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import json
 import os
@@ -60,6 +61,10 @@ def test_new_bench_has_a_plan_data_and_hashes() -> None:
     assert Path("rad/claims.tsv").read_bytes() == claims.read_bytes()
     assert plan["sha256"] == {"claims": hashlib.sha256(claims.read_bytes()).hexdigest()}
     touche_rad("bench", "new", "rad", code=2, err="--replace")
+    packed = Path("data/packed.jsonl.gz")
+    packed.write_bytes(gzip.compress(demo_file("debates.jsonl").read_bytes()))
+    touche_rad("bench", "new", "compressed", "--claims", packed, *words[2:])
+    assert Path("compressed/claims.jsonl.gz").read_bytes() == packed.read_bytes()
 
 
 @pytest.mark.parametrize(

@@ -17,8 +17,6 @@ from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import copy_file
 
 PLAN: Final = "bench.toml"
-_DATA: Final = {"claims": "claims.tsv", "debates": "debates.jsonl", "labels": "labels.jsonl"}
-"""The names of the data in the folder."""
 
 
 def new_bench(
@@ -48,8 +46,10 @@ def new_bench(
         files.read_labelled(data["debates"], data["labels"])
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / PLAN]
+    # A compressed file keeps its ending: claims.jsonl.gz is no TSV.
+    names = {key: key + "".join(source.suffixes[-2:]) for key, source in data.items()}
     try:
-        copies = {folder / _DATA[key]: source for key, source in data.items()}
+        copies = {folder / names[key]: source for key, source in data.items()}
         copies |= {folder / file.name: file for file in plugins}
         for copy, source in copies.items():
             if not copy.exists() or not source.samefile(copy):
@@ -58,7 +58,6 @@ def new_bench(
         index = settings["index"]
         if index != DEMO and Path(index).is_dir():  # relative to the bench
             index = os.path.relpath(Path(index).resolve(), folder.resolve())
-        names = {key: _DATA[key] for key in data}
         groups = {group: named(texts) for group, texts in entries.items()}
         ranked = [*groups["debaters"].items(), *groups["judges"].items()]
         unranked = [name for name, text in ranked if text.partition("(")[0] in baselines]
