@@ -43,7 +43,7 @@ def test_a_settings_file_of_the_current_folder_is_not_used(
     stranger: Scripted, tmp_path: Path
 ) -> None:
     Path("touche-rad.toml").write_text(f'model = "{stranger.url}#m"\nindex = "none"\n')
-    call_with_key(tmp_path, *SAY, code=0, err="--config touche-rad.toml")
+    call_with_key(tmp_path, *SAY, err="--config touche-rad.toml")
     assert call_with_key(tmp_path, *SAY, "-q").err == ""
     assert stranger.asked == []
     named = call_with_key(tmp_path, *SAY, "--config", "touche-rad.toml", "-i", "demo")
@@ -94,7 +94,7 @@ HOSTILE = (
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_folder_of_prompts_runs_no_code(tmp_path: Path, hostile: str) -> None:
-    call_with_key(tmp_path, "prompts", "fsl1", "-o", "p", code=0)
+    call_with_key(tmp_path, "prompts", "fsl1", "-o", "p")
     for file in Path("p").iterdir():
         file.write_text(f"=== user\n{hostile}")
     assert call_with_key(tmp_path, "prompts", "fsl1", "-O", "prompts=./p").code > 0
@@ -135,7 +135,7 @@ def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str, error:
 def test_settings_and_commands_may_have_the_same_name(tmp_path: Path) -> None:
     Path("t.toml").write_text('index = "demo"\n[respond]\nquiet = true\n')
     say = ("respond", "--say", "Zoos should be closed.", "-d", "verbatim", "--config", "t.toml")
-    ended = call_with_key(tmp_path, *say, code=0)
+    ended = call_with_key(tmp_path, *say)
     assert "[104." in ended.out, ended.err
 
 

@@ -160,8 +160,7 @@ def test_a_turn_without_its_answer_is_a_no_but_for_the_last_of_a_recorded_debate
 
 
 def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) -> None:
-    lines_of_claims = demo_file("claims.tsv").read_text().splitlines()
-    claims = [line.partition("\t")[0] for line in lines_of_claims]
+    claims = [line.partition("\t")[0] for line in demo_file("claims.tsv").read_text().splitlines()]
     lines = (folder / "verbatim.jsonl").read_text().splitlines(keepends=True)
     one_claim = "".join(line.replace(claims[-1], "Zoos, again.") for line in lines)
     again = (folder / "grounded.jsonl").read_text().replace(claims[-1], "Zoos, again.")
@@ -192,21 +191,25 @@ def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) ->
 
 def test_the_input_says_which_debates_each_run_must_have(folder: Path) -> None:
     """Two runs with the same foreign claim take nothing from the others."""
-    touche_rad("judge", "grounded.jsonl", "-o", "right.j.jsonl", cwd=folder, code=0)
+    touche_rad("judge", "grounded.jsonl", "-o", "right.j.jsonl", cwd=folder)
     first, *others = read_records(folder / "right.j.jsonl")
     claims = demo_file("claims.tsv")
     write_records(folder / "less.j.jsonl", *others[1:])
+    again = deepcopy(others[0])
+    again["simulation"]["userTurns"][0]["utterance"] = "Once more."
+    write_records(folder / "twice.j.jsonl", others[0], again, *others)
     foreign = deepcopy(first)
     foreign["simulation"]["configuration"]["topic"]["description"] = "Foreign."
     for name in ("a", "b"):
         write_records(folder / f"{name}.j.jsonl", foreign, *others)
     runs = [f"{name}.j.jsonl" for name in ("right", "a", "b", "less")]
-    report = touche_rad("score", *runs, "--debates", claims, "--json", cwd=folder, code=0).json
+    report = touche_rad("score", *runs, "--debates", claims, "--json", cwd=folder).json
     assert [*report["debates"].values()] == ["10 of 10", "9 of 10", "9 of 10", "8 of 10"]
-    page = ("report", "less.j.jsonl", "--debates", claims, "-o", "less.html")
-    warning = "missing or lost debates, which count as no: less.j 2"
-    touche_rad(*page, cwd=folder, err=warning)
-    touche_rad("score", "less.j.jsonl", cwd=folder, code=0, out="--debates INPUT")
+    for name, missing in (("less", 2), ("twice", 1)):
+        page = ("report", f"{name}.j.jsonl", "--debates", claims, "-o", f"{name}.html")
+        warning = f"missing or lost debates, which count as no: {name}.j {missing}"
+        touche_rad(*page, cwd=folder, err=warning)
+    touche_rad("score", "less.j.jsonl", cwd=folder, out="--debates INPUT")
 
 
 def test_fallback_answers_are_named(folder: Path) -> None:

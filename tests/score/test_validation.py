@@ -336,7 +336,7 @@ def test_the_only_run_in_a_folder_is_checked(runs: Path, tmp_path: Path) -> None
     (tmp_path / "status.json").write_text("{}")
     touche_rad("check", tmp_path, code=1, out="found none")
     shutil.copy(runs / "simulations.jsonl", tmp_path)
-    touche_rad("check", tmp_path, code=0, out=f"{tmp_path}/simulations.jsonl: ")
+    touche_rad("check", tmp_path, out=f"{tmp_path}/simulations.jsonl: ")
     touche_rad("check", tmp_path, "--fix", "-o", runs / "fixed.jsonl")
     (tmp_path / "two.jsonl").write_text("")
     ended = touche_rad("check", tmp_path, code=1, out="simulations.jsonl, two.jsonl")
@@ -433,7 +433,7 @@ def test_a_folder_as_input_is_refused_with_its_files(runs: Path, tmp_path: Path)
 
 def test_answers_that_were_cut_are_counted(tmp_path: Path, demo_index_path: Path) -> None:
     words = ("-d", "verbatim", "-i", demo_index_path, "-o", tmp_path / "short.jsonl")
-    touche_rad("respond", demo_file("debates.jsonl"), *words, "--max-words", "10", "-q", code=0)
+    touche_rad("respond", demo_file("debates.jsonl"), *words, "--max-words", "10", "-q")
     (result,) = touche_rad("check", tmp_path / "short.jsonl", "--json", code=None).json
     counts = {group["kind"]: group["count"] for group in result["groups"]}
     assert counts["answer cut"] > 10

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
@@ -18,7 +18,7 @@ from touche_rad.records import FrozenRecord
 from touche_rad.samples import SAMPLES
 from touche_rad.score.cautions import different_judges, without_model
 from touche_rad.score.confusion import missing_answer
-from touche_rad.score.conversations import DebateOfRun, topics
+from touche_rad.score.conversations import DebateOfRun, content_of, topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, named
 from touche_rad.score.rates import (
@@ -233,19 +233,11 @@ def shares_of_debates(
         source: The claims that each run must have, or debates with them.
     """
     tags = list(runs)
-    others: Counter[int] = Counter()
+    others: Mapping[int, int] = {}
     if source is not None:
-        inputs = read_inputs(source, files.BadLines())
-        claims_of_input = {debate.claim or debate.thesis for debate in inputs}
-        others.update(of_run.run for of_run in debates)
-        debates = [
-            of_run
-            for of_run in debates
-            if (of_run.debate.claim or of_run.debate.thesis) in claims_of_input
-        ]
-        present = Counter(of_run.run for of_run in debates)
-        lost = [max(len(inputs) - present[run], 0) for run in range(len(tags))]
-        others -= present
+        of_runs = Counter(of_run.run for of_run in debates)
+        debates, lost = _debates_of_input(debates, read_inputs(source, files.BadLines()), len(tags))
+        others = of_runs - Counter(of_run.run for of_run in debates)
     # Runs without verdicts, which a report may have, are compared with none.
     judged = {debate.run for debate in debates if debate.verdicts}
     topics_of_judged = topics(debate for debate in debates if debate.run in judged)
@@ -253,7 +245,7 @@ def shares_of_debates(
     all_topics = sorted(topics_of_judged, key=lambda topic: topic.claim)
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
     for run, count in others.items():
-        problems[tags[run], "debates on other claims than the input's, not counted"] = count
+        problems[tags[run], "debates that the input does not have, not counted"] = count
     figures = {}
     claims = 0
     for at, tag in enumerate(tags):
@@ -285,6 +277,29 @@ def shares_of_debates(
         samples=samples,
         seed=seed,
     )
+
+
+def _debates_of_input(
+    debates: Sequence[DebateOfRun], inputs: Sequence[Debate], runs: int
+) -> tuple[list[DebateOfRun], list[int]]:
+    """Return the debates that the input has, and how many of its debates each run lacks.
+
+    Of a claim, as many debates of a run count as the input has. A copy stays, and is reported
+    later; it is in the place of no debate on another claim.
+    """
+    expected = Counter(debate.claim or debate.thesis for debate in inputs)
+    contents: defaultdict[tuple[int, str], set[object]] = defaultdict(set)
+    lacking = [expected.copy() for _ in range(runs)]
+    of_input = []
+    for of_run in debates:
+        claim = of_run.debate.claim or of_run.debate.thesis
+        of_claim = contents[of_run.run, claim]
+        content = tuple(map(content_of, of_run.debate.turns))
+        if content in of_claim or len(of_claim) < expected[claim]:
+            of_claim.add(content)
+            lacking[of_run.run][claim] -= 1
+            of_input.append(of_run)
+    return of_input, [(+of_claims).total() for of_claims in lacking]
 
 
 def share_report(
