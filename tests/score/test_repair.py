@@ -130,7 +130,7 @@ def test_what_needs_a_new_answer_is_not_repaired(
 def test_no_repair_is_offered_that_mends_no_fault(runs: Path, tmp_path: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
     put("simulation.userTurns.0.systemResponse.utterance", None)(rows[0])
-    body(rows[0]).update(content=None, arguments=None)
+    body(rows[0]).update(content=None)
     wrong = run_file(tmp_path / "wrong.jsonl", rows)
     assert "--fix" not in touche_rad("check", wrong, code=1).out
 
@@ -174,6 +174,7 @@ DAMAGES: dict[str, Callable[[Rows], Any]] = {
     "a line cannot be read": lambda rows: rows.__setitem__(3, "nonsense"),
     "a line has a misspelt key": lambda rows: rows[3].update(simulation={"userTurn": []}),
     "the order is another": lambda rows: rows.reverse(),
+    "an empty line": lambda rows: rows.insert(3, ""),
     "a debate is there twice": lambda rows: rows.insert(5, rows[2]),
 }
 

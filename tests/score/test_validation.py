@@ -130,6 +130,9 @@ def test_a_missing_debate_is_named(lines: list[str], tmp_path: Path) -> None:
         messages = [message for _, message in findings(run, "--input", CLAIMS)]
         assert f"no debate on “{claim}”" in messages
     assert "6 of 9 debates are not in the order" in " ".join(messages)
+    run.write_text("".join([*lines[:3], "{}\n", *lines[5:]]))
+    groups = check_record(run, "--input", CLAIMS)["groups"]
+    assert {"kind": "a debate is missing", "level": "fault", "count": 1} in groups
 
 
 def test_an_additional_debate_is_named(lines: list[str], tmp_path: Path) -> None:
@@ -218,6 +221,10 @@ SIMULATIONS: dict[str, tuple[Change, str]] = {
         "content: expected text, got 42",
     ),
     "no turns": (put("simulation.userTurns", []), "no turn"),
+    "no list of citations": (
+        without("simulation.userTurns.1.systemResponse.response.arguments"),
+        "the citations are missing: turn 2: ",
+    ),
 }
 EVALUATIONS: dict[str, tuple[Change, str]] = {
     "lost": (dict.clear, "the debate is lost: "),
@@ -314,7 +321,9 @@ def test_what_makes_an_answer_worse_is_a_warning(
     assert kind in finding["kind"]
 
 
-@pytest.mark.parametrize(("text", "line"), [("", None), ("{", 1), ('[{"simulation": {}}]\n', 1)])
+@pytest.mark.parametrize(
+    ("text", "line"), [("", None), ("{", 1), ('[{"simulation": {}}]\n', 1), ("{}\n{}\n", 1)]
+)
 def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str, line: int | None) -> None:
     path = tmp_path / "x.jsonl"
     path.write_text(text)
@@ -323,7 +332,7 @@ def test_a_file_that_is_no_run_is_reported(tmp_path: Path, text: str, line: int 
     (finding,) = record["findings"]
     assert finding["line"] == line
     assert finding["level"] == "fault"
-    assert record["unread"] == (line or 0)
+    assert record["unread"] == len(text.splitlines())
 
 
 def test_a_run_that_does_not_exist_is_another_exit_code(runs: Path, tmp_path: Path) -> None:
@@ -351,10 +360,12 @@ def test_of_debates_on_one_claim_a_line_has_the_one_with_its_words(
     for row in rows:
         row["simulation"]["configuration"]["topic"]["description"] = "Zoos."
     run_file(tmp_path / "pool.jsonl", [{"simulation": row["simulation"]} for row in rows])
+    put(f"{QUALITY}.score", "0.7")(rows[2])
     run_file(tmp_path / "run.jsonl", rows[::-1])
     words = ("check", "run.jsonl", "--input", "pool.jsonl", "--json")
     (checked,) = touche_rad(*words, cwd=tmp_path, code=1).json
-    assert [issue["kind"] for issue in checked["findings"]] == ["the order is not the input's"]
+    kinds = [issue["kind"] for issue in checked["findings"]]
+    assert kinds == ["the order is not the input's", "a line has a text as score, not a number"]
 
 
 def test_many_findings_are_grouped_with_three_examples_each(runs: Path, tmp_path: Path) -> None:

@@ -167,7 +167,7 @@ _VERBS: Final = {"simulations": "simulate", "evaluations": "judge"}
 def _print_advice(result: Validation, options: CheckOptions) -> None:
     """Print the command that repairs a run, or makes it again."""
     from touche_rad.files.outputs import read_status
-    from touche_rad.score.repair import NO_FAULT, repair
+    from touche_rad.score.repair import repair
 
     path = Path(result.path)
     verb = _VERBS.get(result.kind, "")
@@ -177,7 +177,7 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
     fix = "It cannot be repaired: get the file again, or make the run again"
     with suppress(UserError):
         repaired = repair(path, options.source)
-        can_repair = repaired.done.keys() - {NO_FAULT} or (verb == "judge" and not options.source)
+        can_repair = repaired.done or (verb == "judge" and not options.source)
         if can_repair and not options.fix:
             click.echo("To repair it:")
             print_command(f"touche-rad check {plain(result.path)} --input {source} --fix -o NEW")

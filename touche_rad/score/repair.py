@@ -24,10 +24,8 @@ from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records
 from touche_rad.files.simulations import simulation_record
 from touche_rad.score.evaluations import debate_of, object_of, verdicts_of
-from touche_rad.score.validation import CollectedErrors, read_inputs
+from touche_rad.score.validation import CollectedErrors, empty_lines, read_inputs
 
-NO_FAULT: Final = "missing citations written as an empty list"
-"""The repair of what `check` does not count as a fault."""
 MISSING: Final = "no verdict: it is missing in the run"
 
 Record = dict[str, Any]
@@ -55,6 +53,7 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     # The lines by number, None where one cannot be read: each keeps its place.
     values = {line.number: line.value for line in records(run, bad)}
     values |= {error.line or 0: None for error in bad.errors}
+    result.done["an empty line removed"] = len(empty_lines(run))
     rows: list[Record] = []
     for _, value in sorted(values.items()):
         if not isinstance(value, dict) or ("simulation" in value and debate_of(value) == Debate()):
@@ -182,7 +181,7 @@ def _mend_simulation(row: Record, result: Repair) -> None:
         citations = body.get("arguments")
         if citations is None:
             body["arguments"] = []
-            result.done[NO_FAULT] += 1
+            result.done["missing citations written as an empty list"] += 1
         elif isinstance(citations, list):
             body["arguments"] = [citation for citation in citations if citation is not None]
             nulls = len(citations) - len(body["arguments"])

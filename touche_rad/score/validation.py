@@ -18,19 +18,20 @@ from typing import Any, Final, Literal
 from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Turn
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, InputProblem, UserError
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import Result, changes_of_answers, count_replaced, read_status
-from touche_rad.files.records import original_record
+from touche_rad.files.records import numbered_lines, original_record, records
 from touche_rad.files.simulations import SIMULATIONS, fallback_of
 from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
 from touche_rad.runs.judging import VERDICTS
+from touche_rad.score.evaluations import debate_of
 from touche_rad.text import clean, count_words, excerpt, is_blank, printable
 
 WORDS: Final = 60
@@ -168,13 +169,15 @@ class Validation:
             message = f"{message}{excerpt(cause, _LONGEST_CAUSE)}"
             self.add(line, _FALLBACKS[what], message, "warning")
 
-    def add_error(self, error: InputError) -> None:
-        """Add a line that cannot be read."""
+    def add_error(self, error: InputError, times: int = 1) -> None:
+        """Add a line that cannot be read, or so many equal ones."""
         kind = error.problem or "the line cannot be read"
         if error.line is None:
             kind = "the file cannot be read"
-        self.unread += error.line is not None
-        self.add(error.line, kind, ": ".join(filter(None, (error.field, error.expected))))
+        else:
+            self.unread += times
+        message = ": ".join(filter(None, (error.field, error.expected)))
+        self.add(error.line, kind, message, times=times)
 
 
 def times_of(group: Iterable[Issue]) -> int:
@@ -193,6 +196,12 @@ class CollectedErrors(files.BadLines):
         """Count the line, and keep its error."""
         super().report(error)
         self.errors.append(error)
+
+
+def empty_lines(run: Path) -> list[int]:
+    """Return the numbers of the lines without a letter, which the official programs refuse."""
+    lines = numbered_lines(run, files.BadLines(skip=True), verbatim=True)
+    return [number for number, line in lines if not line]
 
 
 def runs_in(place: Path) -> list[Path]:
@@ -241,8 +250,14 @@ def check(
         else:
             result.official = kind in OFFICIAL
         lines.extend(files.read_numbered(run, bad, criteria))
+        if result.official:
+            for number in empty_lines(run):
+                result.add(number, "a line is empty", "the official programs refuse such a file")
     except InputError as error:
-        result.add_error(error)
+        times = 1
+        if error.problem is InputProblem.EMPTY_RECORD:  # all lines are lost debates
+            times = sum(line.value == {} for line in records(run, bad))
+        result.add_error(error, times)
         if not lines:
             _add_fallbacks(result, run)
             return result
@@ -277,7 +292,11 @@ def check(
 
     of_input: Counter[str] = Counter()
     if source:
-        unread = [bad_line.line for bad_line in bad.errors if bad_line.line is not None]
+        unread = {bad_line.line: Debate() for bad_line in bad.errors if bad_line.line is not None}
+        # Of a line with a wrong verdict, the debate can be read.
+        for line in records(run, files.BadLines(skip=True)):
+            if line.number in unread:
+                unread[line.number] = debate_of(line.value)
         of_input = _compare_with_input(result, lines, unread, source)
     if kind is not Kind.RESPONSES:
         claims = {number: debate.claim for number, debate, _ in lines}
@@ -348,10 +367,14 @@ def _check_debate(
             # A content that is no text was read as one.
             record = original_record(debate, SIMULATIONS) or {}
             system = record["simulation"]["userTurns"][number - 1]["systemResponse"]
-            content = (system.get("response") or {}).get("content")
+            body = system.get("response") or {}
+            content = body.get("content")
             if not isinstance(content, str) or not (content or response.content == ""):
                 message = f"{place}response.content: expected text, got {content!r:.40}"
                 result.add(line, "the content is no text", message)
+            if body.get("arguments") is None:
+                message = f"{place}response.arguments: expected a list, which may be empty"
+                result.add(line, "the citations are missing", message)
     for flagged, sentence in flags(debate.turns):
         message = f"turn {flagged + 1}: {sentence}"
         result.add(line, EventKind.INSTRUCTION, message, "warning")
@@ -389,12 +412,13 @@ def read_inputs(source: Path, bad: files.BadLines) -> list[Debate]:
 
 
 def _compare_with_input(
-    result: Validation, lines: list[_Line], unread: list[int], source: Path
+    result: Validation, lines: list[_Line], unread: dict[int, Debate], source: Path
 ) -> Counter[str]:
     """Compare a run with its input, and return how often the input has each claim.
 
-    Debates are matched by their claims, responses by the messages before them. A line that cannot
-    be read, or has no claim, has the debate of its place.
+    Debates are matched by their claims, responses by the messages before them. A line without a
+    claim, or whose debate cannot be read (`unread`), has the debate of its place, if no other line
+    has it.
     """
     bad = files.BadLines(skip=True)
     inputs = read_inputs(source, bad)
@@ -419,7 +443,8 @@ def _compare_with_input(
             for turn in range(len(debate.turns))[-1 if is_last_only else 0 :]
         ]
     has_keys = any(map(key_of, inputs))
-    keys = {number: key_of(debate) if has_keys else None for number, debate, _ in lines}
+    debates = unread | {number: debate for number, debate, _ in lines}
+    keys = {number: key_of(debate) if has_keys else None for number, debate in debates.items()}
     rest: dict[object, list[int]] = {}
     for place, debate in enumerate(inputs):
         rest.setdefault(key_of(debate), []).append(place)
@@ -429,39 +454,51 @@ def _compare_with_input(
         return of_input
 
     places: dict[int, int] = {}
-    numbers = sorted([*unread, *keys])
+    numbers = sorted(debates)
+    of_run = Counter(keys.values())
     if len(inputs) != len(numbers):
         message = f"{len(numbers)} {what}s, and {source} has {len(inputs)}"
         result.add(None, f"the number of {what}s is not the input's", message)
     else:
         for place, number in enumerate(numbers):
-            if not keys.get(number):
+            key = key_of(inputs[place])
+            if not keys[number] and len(rest[key]) > of_run[key]:
                 places[number] = place
-                rest[key_of(inputs[place])].remove(place)
+                rest[key].remove(place)
     # Of several debates on a claim, a line has the one with its words.
     texts = [digests(debate) for debate in inputs]
-    for number, debate, _ in lines:
-        words = digests(debate)
+    for number in numbers:
+        words = digests(debates[number])
         of_key = rest.get(keys[number] or None, [])
         same = next((place for place in of_key if texts[place] == words), None)
         if same is not None:
             places[number] = same
             of_key.remove(same)
-    for number, debate, _ in lines:
+    for number in numbers:
         key = keys[number]
         if number in places:
             continue
         if key and rest.get(key):
             places[number] = rest[key].pop(0)
         elif key and (key not in rest or what == "response"):
-            result.add(number, f"a {what} is additional", f"not in {source}: {_name(debate)}")
-    for missing in filter(key_of, (inputs[place] for place in chain(*rest.values()))):
-        result.add(None, f"a {what} is missing", f"no {what} on {_name(missing)}")
+            message = f"not in {source}: {_name(debates[number])}"
+            result.add(number, f"a {what} is additional", message)
+    missing = [inputs[place] for place in chain(*rest.values()) if key_of(inputs[place])]
+    # Nobody knows which of them the other lines lost.
+    lost = len([number for number in numbers if not keys[number] and number not in places])
+    kind = f"a {what} is missing"
+    if not lost:
+        for debate in missing:
+            result.add(None, kind, f"no {what} on {_name(debate)}")
+    elif len(missing) > lost:
+        message = f"{len(missing)} are on no line that can be read, such as {_name(missing[0])}; "
+        message += f"lines without a debate: {lost}"
+        result.add(None, kind, message, times=len(missing) - lost)
 
     in_order = zip(sorted(places), sorted(places.values()), strict=True)
     moved = [number for number, place in in_order if places[number] != place]
     if moved:
-        message = f"{len(moved)} of {len(lines)} {what}s are not in the order of {source}; the "
+        message = f"{len(moved)} of {len(places)} {what}s are not in the order of {source}; the "
         place = places[moved[0]]
         message += f"first: {_name(inputs[place])} is {what} {place + 1} there"
         result.add(moved[0], "the order is not the input's", message)
