@@ -30,6 +30,7 @@ def test_each_base_image_can_be_replaced_and_no_registry_of_packages_is_named() 
     assert set(bases) == {"${BASE}", "${OFFICIAL_BASE}", "${GPU_BASE}", "slim"}
     for name in ("BASE", "OFFICIAL_BASE", "GPU_BASE"):
         assert re.search(rf"^ARG {name}=\S+$", text, re.MULTILINE)
+    assert "ARG OFFICIAL_BASE=ghcr.io/touche-webis-de/" in text, "no other registry has the image"
     assert "pypi" not in text.lower()
 
 

@@ -200,6 +200,7 @@ def test_a_turn_goes_on_when_the_server_is_down_and_it_is_said_once(
         (routes(), "no route /rerank or /score"),
         (scripted.fails(400, "the model cannot rank"), ": 400: the model cannot rank"),
         (scripted.fails(404, "The model `tiny` does not exist."), "404: The model"),
+        (scripted.raw(b" " * (2**24 + 1)), "the answer is larger than 16777216 bytes"),
     ],
 )
 def test_a_server_that_cannot_rank_is_refused_in_one_line(
