@@ -119,19 +119,23 @@ def test_a_judge_of_played_debates_gets_the_index() -> None:
     assert "index" not in labelled["identity"]
 
 
-def test_a_bench_says_of_its_judges_what_score_says(tmp_path: Path) -> None:
+@pytest.mark.parametrize("index", ["", "demo"])
+def test_a_bench_says_of_its_judges_what_judge_and_score_say(tmp_path: Path, index: str) -> None:
     for name in ("debates.jsonl", "labels.jsonl"):
         shutil.copy(demo_file(name), tmp_path)
     plan = Path("bench.toml")
     plan.write_text(
         'format = 1\nname = "judges"\ndebates = "debates.jsonl"\nlabels = "labels.jsonl"\n'
-        'judges = { length = "length", grounded = "grounded" }\n'
+        f'judges = {{ length = "length", grounded = "grounded" }}\nindex = "{index}"\n'
     )
     ended = touche_rad("bench", "run", plan, "-o", "out")
     runs = [Path(f"out/labelled/seed-0/{judge}.jsonl") for judge in ("length", "grounded")]
     scored = touche_rad("score", *runs, "labels.jsonl").out
-    assert ", significantly (" in scored
+    assert "significantly (" in scored
     assert scored.partition("\n\n")[0] in ended.out
+    words = ("judge", "debates.jsonl", "-j", "grounded", "-o", "judged.jsonl")
+    touche_rad(*words, *(["-i", index] if index else []))
+    assert Path("judged.jsonl").read_bytes() == runs[1].read_bytes()
 
 
 def test_the_screen_of_a_finished_bench(bench: Path, tmp_path: Path) -> None:

@@ -151,8 +151,8 @@ class Bench:
         else:
             job = JudgeJob(source=source, judge=cell.entry.configured, deadline=plan.deadline)
             services = replace(services, criteria=self.plan_file.criteria)
-            # The labelled debates may cite another collection than the index of the bench.
-            if not (job.needs_index or cell.of):
+            # The labelled debates may cite another collection than the debaters' index.
+            if cell.of is None and self.plan_file.debaters and not job.needs_index:
                 services = replace(services, index=None)
         identity = whole_identity(job.verb, job.identity(services), job.source)
         if not options.restart and is_finished(out, identity):

@@ -258,7 +258,9 @@ class _Models:
 def open_index(plan_file: PlanFile, options: opt.Common) -> Any:
     """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
     plugins = [entry.configured.plugin for entry in plan_file.entries]
-    is_needed = plan_file.debaters or any("index" in plugin.needs for plugin in plugins)
+    is_needed = plan_file.debaters or any(
+        "index" in (*plugin.needs, *plugin.uses) for plugin in plugins
+    )
     place = options.index or plan_file.plan.index
     if not place or not is_needed:
         return None

@@ -82,12 +82,8 @@ def try_command(options: TryOptions) -> int:
     plugin = _find(spec)
     text = str(opt.PluginSpec(plugin.name, spec.options))
     is_judge = plugin.kind == "judge"
-    if is_judge and options.index is not None and "index" not in plugin.needs:
-        raise OptionError(
-            "try compares judges without an index: leave out -i, or use touche-rad judge -i DIR "
-            "and touche-rad score"
-        )
-    plan = _plan(options, text, is_judge=is_judge)
+    index = options.index or ("" if is_judge and "index" not in plugin.needs else DEMO)
+    plan = _plan(options, text, index, is_judge=is_judge)
     if not is_ours(options.output):
         check_output(options.output, replace=options.replace)
     # The folder has nothing but files of earlier trials.
@@ -115,11 +111,11 @@ def _find(spec: opt.PluginSpec) -> Plugin[Any]:
     return plugins[0]
 
 
-def _plan(options: TryOptions, text: str, *, is_judge: bool) -> BenchPlan:
+def _plan(options: TryOptions, text: str, index: str, *, is_judge: bool) -> BenchPlan:
     """Return the bench of a plugin and of what it is compared with."""
     others = _JUDGES if is_judge else _DEBATERS
     names = named(list(dict.fromkeys([text, *others])))
-    fields = {"name": "try", "index": options.index or DEMO, "turns": options.turns}
+    fields = {"name": "try", "index": index, "turns": options.turns}
     fields["pages"] = {"baselines": list(names)[1:]}
     if is_judge:
         if (options.on is None) != (options.labels is None):
