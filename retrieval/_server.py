@@ -9,11 +9,13 @@ import math
 import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
 
+from retrieval._arrays import Array
 from touche_rad import http, session
 from touche_rad.calls import current_context
 from touche_rad.credentials import refuse_stranger
@@ -28,6 +30,8 @@ T = TypeVar("T")
 LONGEST: Final = 600
 LONGEST_TEXT: Final = 1_200
 """Letters of a query and of a text that are sent, so that a model of 512 tokens reads both."""
+LARGEST: Final = 1e15
+"""The most that a number of a model may be: squares of such numbers can be added up."""
 _NO_ROUTE: Final = {404, 405, 501}
 
 
@@ -107,19 +111,24 @@ class ModelServer:
         numbers: str,
         *,
         rows_field: str = "data",
-    ) -> list[Any]:
-        """Return the rows of a reply in the order of the request.
+        row_shape: tuple[int, ...] | None = (),
+        least: float = -LARGEST,
+        most: float = LARGEST,
+    ) -> tuple[list[Any], Array]:
+        """Return the rows of a reply in the order of the request, and their numbers.
 
-        There must be `count` rows, and their field `numbers` must be finite.
+        There must be `count` rows. Their field `numbers` has this shape (None: lists of one length)
+        and values from `least` to `most`.
         """
         reply = self.post(address, body)
-        try:
-            rows = sorted(reply[rows_field], key=lambda row: int(row["index"]))
-            finite = np.isfinite(np.array([row[numbers] for row in rows], dtype=float)).all()
-            if finite and len(rows) == count:
-                return rows
-        except (LookupError, TypeError, ValueError):
-            pass
+        with suppress(ArithmeticError, LookupError, TypeError, ValueError):
+            rows = sorted(reply[rows_field], key=lambda row: row["index"])
+            values = np.array([row[numbers] for row in rows], dtype=float)
+            is_shaped = values.ndim == 2 if row_shape is None else values.shape[1:] == row_shape
+            # Not true of nan, nor of rows without numbers.
+            is_within = least <= values.min() and values.max() <= most
+            if [row["index"] for row in rows] == [*range(count)] and is_shaped and is_within:
+                return rows, values
         raise WorkError(f"{address}: expected {count} rows with {numbers}")
 
     def post(self, address: str, body: Mapping[str, Any]) -> Any:

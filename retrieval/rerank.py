@@ -106,8 +106,8 @@ class ServedReranker:
         """Return the score of each text."""
         rows_field, score = _ROUTES[self._route]
         body = _body(self._route, query, texts)
-        rows = self._server.rows(self._address, body, len(texts), score, rows_field=rows_field)
-        return [float(row[score]) for row in rows]
+        _, scores = self._server.rows(self._address, body, len(texts), score, rows_field=rows_field)
+        return list(map(float, scores))
 
 
 _ROUTES: Final = {"rerank": ("results", "relevance_score"), "score": ("data", "score")}

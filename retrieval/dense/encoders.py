@@ -67,14 +67,18 @@ class ServedEncoder(Encoder):
         self._server = ModelServer(f"{url}#{model}", "encoder", TRIES)
         self._address = f"{self._server.place}/embeddings"
         self._prompts = prompts_of(model, instruction)
+        self._shape: tuple[int, ...] | None = None  # of a vector; known from the first on
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         batches: list[Vectors] = []
         for part in in_parts(texts, BATCH):
             batch = [f"{prompt}{text}" for text in part]
             body = {"input": batch, "encoding_format": "float"}
-            rows = self._server.rows(self._address, body, len(batch), "embedding")
-            vectors = np.array([row["embedding"] for row in rows], dtype=np.float32)
+            _, numbers = self._server.rows(
+                self._address, body, len(batch), "embedding", row_shape=self._shape
+            )
+            self._shape = numbers.shape[1:]
+            vectors = numbers.astype(np.float32)
             length = np.linalg.norm(vectors, axis=1, keepdims=True)
             batches.append((vectors / np.maximum(length, 1e-12)).astype(np.float32))
         return np.concatenate(batches) if batches else np.empty((0, 0), dtype=np.float32)

@@ -135,29 +135,38 @@ class Served:
             self._separator = last * 2 if last == "</s>" else last
         except (WorkError, LookupError, TypeError):
             self._separator = "[SEP]"
-        self.labels: dict[int, str] = {}
-        rows = self._ask(PLAIN)
-        for row in rows:
-            self.labels[int(np.argmax(row["probs"]))] = str(row["label"])
-        if rows_of(self.labels) and len(self.labels) < len(rows[0]["probs"]):
+        self._shape: tuple[int, ...] | None = None  # of a row of probabilities
+        rows, probabilities = self._ask(PLAIN)
+        self._shape = probabilities.shape[1:]
+        best = map(int, probabilities.argmax(axis=1))
+        self.labels = {place: str(row["label"]) for place, row in zip(best, rows, strict=True)}
+        if rows_of(self.labels) and (len(self.labels),) < self._shape:
             labels = ", ".join(self.labels.values())
             raise UserError(f"{label} {model!r} answers only {labels} to {len(PLAIN)} plain pairs")
 
     def probabilities(self, pairs: Sequence[tuple[str, str]]) -> Array:
         """Return the probability of each label for each pair."""
-        return np.array([row["probs"] for row in self._ask(pairs)], dtype=float)
+        return self._ask(pairs)[1]
 
     def reads_whole(self, hypothesis: str) -> bool:
         """Whether a hypothesis is never truncated, however long its premise is."""
         return len(hypothesis) <= LONGEST
 
-    def _ask(self, pairs: Sequence[tuple[str, str]]) -> list[Any]:
+    def _ask(self, pairs: Sequence[tuple[str, str]]) -> tuple[list[Any], Array]:
         """Ask for all pairs at once; the separator, which is data there, leaves the texts."""
         texts: list[str] = []
         for pair in pairs:
             premise, hypothesis = (clean(text.replace(self._separator, " ")) for text in pair)
             texts.append(premise[:LONGEST_TEXT] + self._separator + hypothesis[:LONGEST])
-        return self._server.rows(self._address, {"input": texts}, len(texts), "probs")
+        return self._server.rows(
+            self._address,
+            {"input": texts},
+            len(texts),
+            "probs",
+            row_shape=self._shape,
+            least=0,
+            most=1,
+        )
 
 
 class NliStance:

@@ -117,6 +117,14 @@ def test_an_endpoint_encodes(server: Scripted, monkeypatch: pytest.MonkeyPatch) 
     assert changes == ["rows.npy", "vectors.npy"] * 3
 
 
+@pytest.mark.parametrize("vector", [0.5, [[0.5]], [1e39, 0.5], [10**400], []])
+def test_what_is_no_vector_is_refused(server: Scripted, tmp_path: Path, vector: Any) -> None:
+    opened(BEES, tmp_path / "ix")
+    server.always = scripted.says({"data": [{"index": at, "embedding": vector} for at in range(6)]})
+    with expect_error("expected 6 rows with embedding", WorkError):
+        add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server)))
+
+
 class NoLikeness(SmallIndex):
     """An index whose vectors can only be searched, such as those of the official one."""
 

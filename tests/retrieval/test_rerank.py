@@ -212,15 +212,29 @@ def test_a_server_that_cannot_rank_is_refused_in_one_line(
     assert fact in ended.error
 
 
-def rows_without_a_number(body: dict[str, Any]) -> Any:
-    return {
-        "results": [{"index": at, "relevance_score": None} for at in range(len(body["documents"]))]
-    }
+def each(**row: Any) -> Callable[[dict[str, Any]], Any]:
+    """Return a reply with this row for each text."""
+
+    def reply(body: dict[str, Any]) -> Any:
+        texts = body["documents"] if "documents" in body else body["input"]
+        rows = [{"index": at, **row} for at in range(len(texts))]
+        return {"results": rows, "data": rows}
+
+    return reply
 
 
 @pytest.mark.parametrize(
     "reply",
-    [lambda body: {"results": []}, lambda body: {"rows": []}, rows_without_a_number],
+    [
+        lambda body: {"results": []},
+        lambda body: {"rows": []},
+        each(relevance_score=None),
+        each(relevance_score=[0.5]),
+        each(relevance_score=1e39),
+        each(relevance_score=10**400),
+        each(relevance_score=0.5, index=0),
+        each(relevance_score=0.5, index=float("inf")),
+    ],
 )
 def test_a_reply_without_a_score_for_each_text_keeps_the_order(
     ranking: Scripted, caplog: pytest.LogCaptureFixture, reply: Any
@@ -301,17 +315,13 @@ def test_the_guard_asks_an_nli_model_on_a_server(server: Scripted, ranking: Scri
     assert guarded.content == FOLLOWS
 
 
-def good(body: dict[str, Any]) -> Any:
-    rows = [{"index": at, "label": "good", "probs": [0.9, 0.1]} for at in range(len(body["input"]))]
-    return {"data": rows}
-
-
 @pytest.mark.parametrize(
     ("replies", "fact"),
     [
         ({}, "/classify"),
         ({"classify": lambda body: {"data": []}}, "6 rows with probs"),
-        ({"classify": good}, "labels are good"),
+        ({"classify": each(label="good", probs=[0.9, 0.1])}, "labels are good"),
+        ({"classify": each(label="neutral", probs=[1.5, -0.5])}, "6 rows with probs"),
     ],
 )
 def test_a_server_without_an_nli_model_is_refused(
@@ -322,15 +332,10 @@ def test_a_server_without_an_nli_model_is_refused(
         backend(f"nli:{ranking.url}#tiny")
 
 
-def rerank_all(body: dict[str, Any]) -> Any:
-    rows = [{"index": at, "relevance_score": 0.5} for at in range(len(body["documents"]))]
-    return {"results": rows}
-
-
 @pytest.mark.parametrize("debater", ["grounded", "composed", "sinai"])
 def test_prompts_are_shown_with_a_served_reranker(ranking: Scripted, debater: str) -> None:
     """Its requests are made outside the event loop, which would refuse them."""
-    ranking.always = routes(rerank=rerank_all)
+    ranking.always = routes(rerank=each(relevance_score=0.5))
     retriever = f"retriever=rerank(of=text,by={ranking.url}#tiny)"
     touche_rad("prompts", debater, "-i", "demo", "-O", retriever)
     assert len(ranking.asked) > 1, "beside the request when it is made, one for the turn"

@@ -127,7 +127,8 @@ def _line_of(text: str, *keys: str) -> int | None:
     number = None
     for key in keys:
         name = re.escape(key)
-        place = re.compile(rf'^\s*(\[+\s*{name}\b|"?{name}"?\s*=)', re.M).search(text, start)
+        line = re.compile(rf'^[ \t]*(\[+[ \t]*{name}\b|"?{name}"?[ \t]*=)', re.M)
+        place = line.search(text, start)
         if place:
             start = place.end()
             number = text.count("\n", 0, place.start(1)) + 1

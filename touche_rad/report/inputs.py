@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Final
@@ -54,6 +55,12 @@ def _runs_and_tournaments(folder: Path, labels: Path | None) -> list[Path]:
         command = f"the command that began it (touche-rad tournament ... -o {folder})"
         raise UserError(f"{folder}: the tournament is not finished; repeat {command}")
     inputs = list(_inputs_below(folder, labels and labels.resolve()))
+    root = Path(os.path.realpath(folder))
+    for path in inputs:
+        # The folder may be a stranger's, and a page or a model server would get the text.
+        for file in path.iterdir() if path.is_dir() else [path]:
+            if not Path(os.path.realpath(file)).is_relative_to(root):
+                raise UserError(f"{file} is a link out of {folder}: name the file itself")
     if not inputs:
         raise UserError(f"{folder}: expected a folder with runs, or of a tournament with {RATINGS}")
     return inputs
@@ -65,7 +72,7 @@ def _inputs_below(folder: Path, labels: Path | None, most: int = 30) -> Iterator
         # The files of a bench are the inputs of its runs, which are in the folder of its results.
         if path.is_file() and (folder / _BENCH).is_file():
             continue
-        if path.resolve() == labels or path.name.startswith("."):
+        if Path(os.path.realpath(path)) == labels or path.name.startswith("."):
             continue
         if (path / RATINGS).is_file() or _is_ratings(path) or _is_run(path):
             yield path

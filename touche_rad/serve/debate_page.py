@@ -219,7 +219,7 @@ class _Steps:
         answer = await answerer.answer(self.debate, observe=self._observe)
         count(answer)
         near = None
-        judges = self.request.judges
+        judges = list(dict.fromkeys(self.request.judges))
         criteria = self.offer.criteria
         if answer.response.content == NOTHING_FOUND:
             near = await asyncio.to_thread(self._near, answerer)
