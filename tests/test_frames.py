@@ -116,6 +116,8 @@ def test_measures_of_ir_measures_by_query(folder: Path) -> None:
     ("words", "part"),
     [
         (["text.run", QRELS, "-M", "nonsense"], "-M nonsense"),
+        (["text.run", QRELS, "-M", "P@0"], "above 0"),
+        (["text.run", QRELS, "-M", "AP(rel=1e999)"], "above 0"),
         (["text.run", QRELS, "--per", "turn"], "--per query is"),
         (["grounded.jsonl", "--per", "query"], "--per query is not for"),
         (["grounded.jsonl", LABELS, "-M", "AP"], "--measure is not for labels"),

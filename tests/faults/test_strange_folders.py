@@ -174,6 +174,26 @@ def test_a_folder_for_outputs_is_no_link(inputs: Path, tmp_path: Path) -> None:
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
+@pytest.mark.parametrize("call", ["report --replace", "score", "judge -j length -o judged"])
+def test_a_folder_of_runs_has_no_files_of_others(inputs: Path, tmp_path: Path, call: str) -> None:
+    (tmp_path / "runs/part").mkdir(parents=True)
+    shutil.copy(inputs / "judged.jsonl", tmp_path / "runs")
+    (tmp_path / "runs/part/loop").symlink_to("loop")
+    touche_rad(*call.split(), "runs", cwd=tmp_path)
+    (tmp_path / "mine").mkdir()
+    (tmp_path / "mine/more.jsonl").symlink_to(inputs / "judged.jsonl")
+    touche_rad(*call.split(), "mine", cwd=tmp_path, code=2, err="is a link out of mine")
+
+
+def test_no_name_of_a_folder_leads_out_of_the_output(inputs: Path, tmp_path: Path) -> None:
+    """A mark of no width is left out where names are shown."""
+    for folder in ("runs", "runs/\u200b.."):
+        (tmp_path / folder).mkdir()
+        shutil.copy(inputs / "debates.jsonl", tmp_path / folder)
+    error = "expected another name of its folder"
+    touche_rad("judge", "runs", "-j", "length", "-o", "out", cwd=tmp_path, code=2, err=error)
+
+
 def test_an_output_that_the_user_names_may_be_a_link(inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "latest.jsonl").symlink_to("june.jsonl")
     words = f"judge {inputs}/debates.jsonl -j length -o latest.jsonl"

@@ -139,12 +139,15 @@ def test_a_key_occurs_once_in_an_object() -> None:
     assert raised.value.line == 1
 
 
-@pytest.mark.parametrize("wrong", ["Quantity", "relaton"])
-def test_a_misspelt_label_is_an_error(wrong: str) -> None:
+@pytest.mark.parametrize(
+    ("wrong", "fault"),
+    [("Quantity", "quantity"), ("relaton", "quantity"), ("words", "expected a text")],
+)
+def test_a_misspelt_label_is_an_error(wrong: str, fault: str) -> None:
     path = Path("labels")
     for right in ({"quality": 1, "manner": 0}, dict.fromkeys(Maxim, 1)):
         path.write_text(json.dumps([{**right, wrong: 1}]))
-        with expect_error("quantity", InputError) as raised:
+        with expect_error(fault, InputError) as raised:
             list(files.read_labels(path))
         assert raised.value.line == 1
         assert raised.value.field == f"[0].{wrong}"

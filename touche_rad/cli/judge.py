@@ -137,10 +137,12 @@ def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
     folder = options.output
     if folder is None or folder.is_file() or options.shard is not None:
         raise UserError("judge: several DEBATES need a folder, and no --shard: -o FOLDER")
-    # A name may have folders; those of an absolute path lead to no folder above ours.
     sources = [Path(os.path.abspath(source)) for source in options.sources]
     for name, source in zip(named(sources), options.sources, strict=True):
-        yield replace(options, sources=(source,), output=folder / f"{name}.jsonl")
+        place = Path(f"{name}.jsonl".lstrip("/"))  # a name may have folders, which strangers name
+        if ".." in place.parts:
+            raise UserError(f"{source}: expected another name of its folder than '..'")
+        yield replace(options, sources=(source,), output=folder / place)
 
 
 def _explain(error: InputError, source: Path) -> UserError:

@@ -178,6 +178,8 @@ class _TurnLabels(FileRecord):
         misspelt = {name for name in unknown if get_close_matches(name.lower(), keys, cutoff=0.8)}
         if misspelt or (unknown and not record.keys() & set(keys)):
             raise FieldError(min(misspelt or unknown), f"expected one of {', '.join(keys)}")
+        if not isinstance(record.get("words", ""), str):
+            raise FieldError("words", "expected a text")
         return record
 
 

@@ -45,8 +45,23 @@ def expand_folders(paths: Iterable[Path], labels: Path | None = None) -> list[Pa
     expanded: list[Path] = []
     for path in paths:
         is_folder = path.is_dir() and not (path / RATINGS).is_file()
-        expanded += _runs_and_tournaments(path, labels) if is_folder else [path]
+        inputs = _runs_and_tournaments(path, labels) if is_folder else [path]
+        if path.is_dir():
+            _refuse_links_out(path, inputs)
+        expanded += inputs
     return expanded
+
+
+def _refuse_links_out(folder: Path, inputs: Sequence[Path]) -> None:
+    """Raise an error if an input of a folder, or a file of a tournament in it, is elsewhere.
+
+    The folder may be a stranger's, and a page or a model's server would get the text.
+    """
+    root = Path(os.path.realpath(folder))
+    for path in inputs:
+        for file in path.iterdir() if path.is_dir() else [path]:
+            if not Path(os.path.realpath(file)).is_relative_to(root):
+                raise UserError(f"{file} is a link out of {folder}: name the file itself")
 
 
 def _runs_and_tournaments(folder: Path, labels: Path | None) -> list[Path]:
@@ -55,12 +70,6 @@ def _runs_and_tournaments(folder: Path, labels: Path | None) -> list[Path]:
         command = f"the command that began it (touche-rad tournament ... -o {folder})"
         raise UserError(f"{folder}: the tournament is not finished; repeat {command}")
     inputs = list(_inputs_below(folder, labels and labels.resolve()))
-    root = Path(os.path.realpath(folder))
-    for path in inputs:
-        # The folder may be a stranger's, and a page or a model server would get the text.
-        for file in path.iterdir() if path.is_dir() else [path]:
-            if not Path(os.path.realpath(file)).is_relative_to(root):
-                raise UserError(f"{file} is a link out of {folder}: name the file itself")
     if not inputs:
         raise UserError(f"{folder}: expected a folder with runs, or of a tournament with {RATINGS}")
     return inputs

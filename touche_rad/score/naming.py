@@ -31,7 +31,7 @@ def named(runs: Runs) -> Mapping[str, Path]:
         # As many parent folders as make the names of the group differ.
         for depth in range(max(len(path.parts) for path in group)):
             folders = {path: path.parts[-1 - depth : -1] for path in group}
-            if len(set(folders.values())) == len(group):
+            if len(set(folders.values())) == len({path.parent for path in group}):
                 break
         name_of |= {path: printable(clean("/".join((*folders[path], stem)))) for path in group}
     seen: Counter[str] = Counter()

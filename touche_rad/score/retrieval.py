@@ -19,6 +19,8 @@ from touche_rad.score.result import Problem, ProblemKind, RetrievalRow
 from touche_rad.score.significance import Measured, measured, rank, resampled_sums
 
 MEASURES = ("nDCG@10", "RR", "R@10", "R@100")
+_MOST = 1_000_000
+"""The most that a cutoff or another number of a measure may be."""
 
 
 def is_public(qrels: Path) -> bool:
@@ -55,7 +57,11 @@ def score_retrieval(
     parsed = []
     for name in measures or MEASURES:
         try:
-            parsed.append(ir_measures.parse_measure(name))
+            measure = ir_measures.parse_measure(name)
+            numbers = [measure.params.get(key, 1) for key in ("beta", "cutoff", "rel")]
+            if not 0 < min(numbers) <= max(numbers) <= _MOST:  # trec_eval would end the process
+                raise ValueError(f"expected numbers above 0, and at most {_MOST}")
+            parsed.append(measure)
         except (NameError, ValueError, TypeError) as error:
             raise OptionError(f"-M {name}: {error} (see ir-measur.es)") from None
     measures = tuple(map(str, parsed))
@@ -67,7 +73,7 @@ def score_retrieval(
     marked = baseline_names(baselines, paths)
     problems: list[Problem] = []
 
-    def measure(tag: str, path: Path) -> dict[str, Measured]:
+    def score_run(tag: str, path: Path) -> dict[str, Measured]:
         scores: dict[str, dict[str, float]] = {}
         for row in files.read_run(path, bad):
             scores.setdefault(row.query, {})[row.document] = row.score
@@ -94,7 +100,7 @@ def score_retrieval(
         return dict(zip(measures, measured(table.mean(axis=0), draws), strict=True))
 
     refused: dict[str, str] = {}
-    figures = each_run(paths, measure, refused, progress)
+    figures = each_run(paths, score_run, refused, progress)
     marked = [tag for tag in marked if tag in figures]
     first, *others = measures
     ranking = rank(figures, first, len(relevance), baselines=marked, others=others)
