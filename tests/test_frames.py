@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_records
+from tests.records import copy_lines, read_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files, frames
@@ -99,6 +99,11 @@ def test_responses_outcomes_and_calls_have_their_places(folder: Path, tmp_path: 
     assert set(calls["turn"]) == {1, 2, 3}
     assert len(calls) >= 60
     assert dict(calls.dtypes) == dict(frames.calls().dtypes)
+    claims = copy_lines(demo_file("claims.tsv"), tmp_path / "claims.tsv", 3)
+    words = ("simulate", claims, "-i", "demo", "-d", "composed", "--user", "model", *words[4:])
+    touche_rad(*words, "-o", tmp_path / "played.jsonl", code=1)
+    trace = read_records(tmp_path / "played.jsonl.trace.jsonl")
+    assert len(frames.calls(tmp_path / "played.jsonl")) == len(trace) > 0
 
 
 def test_measures_of_ir_measures_by_query(folder: Path) -> None:

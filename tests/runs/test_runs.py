@@ -216,8 +216,8 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
     assert counts == {"user fallback": 2, "fallback from good": 2, "last-resort": 2}
     of_user = status.events[0].examples
     assert [event.place for event in of_user] == [
-        Place(debate="claim-1", turn=1),
-        Place(debate="claim-1", turn=2),
+        Place(debate="debate-1", turn=1),
+        Place(debate="debate-1", turn=2),
     ]
     assert of_user[1].detail == "OSError: gone"
 

@@ -246,8 +246,8 @@ def test_where_the_model_fails_the_rules_stand_in_and_the_status_says_why(
     assert utterances[1]
     assert played.status["fallbacks"][0]["what"] == "utterances"
     first, second = played.user_fallbacks
-    assert first.startswith("debate claim-1, turn 1: ")
-    assert second.startswith("debate claim-1, turn 2: ")
+    assert first.startswith("debate debate-1, turn 1: ")
+    assert second.startswith("debate debate-1, turn 2: ")
     assert played.status["usage"]["plugins"]["user model:curious"]["user.speak"]["failures"] == 2
 
 
@@ -276,8 +276,8 @@ def test_the_trace_names_the_persona_and_the_turn_of_each_call(
     traced = (stage.folder / "run.jsonl.trace.jsonl").read_text().splitlines()
     calls = [json.loads(line) for line in traced]
     assert [(call["plugin"], call["debate"], call["turn"]) for call in calls] == [
-        ("user model:expert", "claim-1", 0),
-        ("user model:expert", "claim-1", 1),
+        ("user model:expert", "debate-1", 0),
+        ("user model:expert", "debate-1", 1),
     ]
 
 

@@ -114,7 +114,7 @@ def test_a_fault_is_tried_again_and_one_that_stays_gives_a_fallback(
     assert third == "And they are loud."
     assert len(server.asked) == 7
     (note,) = played.user_fallbacks
-    assert note.startswith("debate claim-1, turn 2: ")
+    assert note.startswith("debate debate-1, turn 2: ")
     assert url(server) in note
     causes = [turn.get("fallback", "") for turn in played.simulations[0]["userTurns"]]
     assert [url(server) in cause for cause in causes] == [False, True, False]
@@ -178,7 +178,7 @@ def test_too_many_words_are_cut_at_a_sentences_end_and_noted(
     assert cut["examples"] == [
         {
             "kind": "user cut",
-            "place": {"debate": "claim-1", "turn": 1},
+            "place": {"debate": "debate-1", "turn": 1},
             "detail": "300 words to 100",
         }
     ]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -74,7 +74,13 @@ def simulate(
         return Done((line,), {ANSWERS: turns}, tuple(events), tuple(fallbacks))
 
     full_identity = {"user": speaker.name, **identity, "turns": turns}
-    return Work("simulate", source, partial(files.read_claims, source), do, full_identity)
+
+    def claims(bad: files.BadLines) -> Iterator[Debate]:
+        """Name each claim as readers of the run name its debate, whose line has no id."""
+        for number, claim in enumerate(files.read_claims(source, bad), 1):
+            yield claim.model_copy(update={"id": f"debate-{number}"})
+
+    return Work("simulate", source, claims, do, full_identity)
 
 
 def simulation_line(
