@@ -169,7 +169,9 @@ def test_a_folder_for_outputs_is_no_link(inputs: Path, tmp_path: Path) -> None:
     (tmp_path / "here/out/data").symlink_to(tmp_path / "elsewhere")
     (tmp_path / "here/part.jsonl.shards").symlink_to(tmp_path / "elsewhere")
     shard = "judge debates.jsonl -j length -o part.jsonl --shard 1/2"
-    for words in ("bench run bench", "report judged.jsonl -o out --replace", shard):
+    several = "judge debates.jsonl judged.jsonl -j length -o out --replace"
+    report = "report judged.jsonl -o out --replace"
+    for words in ("bench run bench", report, several, shard):
         touche_rad(*words.split(), cwd=tmp_path / "here", code=2, err="is a link")
     assert list((tmp_path / "elsewhere").iterdir()) == []
 

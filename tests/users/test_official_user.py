@@ -93,7 +93,7 @@ FAULTS = {
     "no message": says({"detail": "Not Found"}),
     "content is null": answers_with(None),
     "empty": answers_with(""),
-    "blank": answers_with(" \n\t "),
+    "blank": answers_with(" \n\u200b "),
 }
 
 

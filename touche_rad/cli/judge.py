@@ -132,11 +132,13 @@ def judge_command(options: JudgeOptions) -> int:
 
 def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
     """Yield the options of each file: its output is in the folder of all."""
+    from touche_rad.files.records import refuse_links
     from touche_rad.score.naming import named
 
     folder = options.output
     if folder is None or folder.is_file() or options.shard is not None:
         raise UserError("judge: several DEBATES need a folder, and no --shard: -o FOLDER")
+    refuse_links(folder)
     sources = [Path(os.path.abspath(source)) for source in options.sources]
     for name, source in zip(named(sources), options.sources, strict=True):
         place = Path(f"{name}.jsonl".lstrip("/"))  # a name may have folders, which strangers name

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import itertools
-import json
 import logging
 import os
 import shlex
@@ -25,9 +24,11 @@ from pathlib import Path
 from typing import Any, Final
 
 import anyio
+from pydantic import BaseModel, PositiveInt
 
 from touche_rad import processes
 from touche_rad.errors import UserError
+from touche_rad.files.records import read_json
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import Busy, Timeout, Unreachable
 from touche_rad.models.thinking import family_of
@@ -235,17 +236,25 @@ def _check_installed(model: str) -> None:
         )
 
 
-def _fitting(config: Mapping[str, Any], free: Sequence[float]) -> dict[str, str]:
+class _ModelConfig(BaseModel):
+    """What a model's configuration says of its size."""
+
+    max_position_embeddings: int = 0
+    num_attention_heads: PositiveInt = 1
+    num_key_value_heads: PositiveInt | None = None
+
+
+def _fitting(config: _ModelConfig, free: Sequence[float]) -> dict[str, str]:
     """Return the options that follow from a model's configuration and the GPUs' free memory.
 
     The model is split over the first GPUs that are at least half free, as many as divide its heads.
     """
     options = {}
-    if config.get("max_position_embeddings", 0) > _CONTEXT:
+    if config.max_position_embeddings > _CONTEXT:
         options["max-model-len"] = str(_CONTEXT)
     cards = len(list(itertools.takewhile(lambda share: share > 0.5, free)))
-    heads = config.get("num_attention_heads", 1)
-    groups = config.get("num_key_value_heads") or heads
+    heads = config.num_attention_heads
+    groups = config.num_key_value_heads or heads
     split = max(1, cards)
     while split > 1 and (heads % split or (groups % split and split % groups)):
         split -= 1
@@ -257,8 +266,11 @@ def _fitting(config: Mapping[str, Any], free: Sequence[float]) -> dict[str, str]
     return options
 
 
-def _config_of(model: str, python: str) -> Mapping[str, Any]:
-    """Return a model's configuration, from its folder or from the hub; empty if it has none."""
+def _config_of(model: str, python: str) -> _ModelConfig:
+    """Return a model's configuration, from its folder or from the hub.
+
+    It is that of a small model if there is none, or a wrong one, which vLLM refuses itself.
+    """
     folder = Path(model).expanduser()
     if folder.is_dir():
         path = folder / "config.json"
@@ -267,10 +279,10 @@ def _config_of(model: str, python: str) -> Mapping[str, Any]:
         with suppress(subprocess.CalledProcessError):
             path = Path(processes.output_of([python, "-c", _DOWNLOAD, model]).strip())
     try:
-        config = json.loads(path.read_text("utf-8"))
-        return {**config, **config.get("text_config", {})}
-    except (OSError, ValueError):
-        return {}
+        config = read_json(path)
+        return _ModelConfig.model_validate({**config, **config.get("text_config", {})})
+    except (AttributeError, OSError, TypeError, ValueError):
+        return _ModelConfig()
 
 
 def _free_shares() -> list[float]:

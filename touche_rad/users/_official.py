@@ -22,7 +22,7 @@ from touche_rad.errors import UserError
 from touche_rad.models.errors import BadReply, EmptyReply, Unreachable, model_error
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.records import UpTo20
-from touche_rad.text import clean, excerpt
+from touche_rad.text import clean, excerpt, is_blank
 
 BASE_USER: Final = "base-user"
 POLICY = http.RequestPolicy(first_wait=0.5)
@@ -113,7 +113,7 @@ class OfficialUser:
         if not isinstance(text, str):
             start = excerpt(json.dumps(value), 60)
             raise BadReply(f"{self.place}: expected message.content, got {start!r}")
-        if not text.strip():
+        if is_blank(text):
             raise EmptyReply(f"{self.place}: the answer holds no words")
         return text
 

@@ -10,7 +10,7 @@ from touche_rad.calls import Caller, Calls, call_context
 from touche_rad.debate import Debate
 from touche_rad.events import Event, EventKind
 from touche_rad.frozen import frozen
-from touche_rad.text import clean, count_words, cut_to_words, excerpt
+from touche_rad.text import clean, count_words, cut_to_words, excerpt, is_blank
 from touche_rad.users._rules import RuleUser
 
 
@@ -88,7 +88,7 @@ class Speaker:
             if not isinstance(utterance, str):
                 raise TypeError(f"expected a text, got {type(utterance).__name__}")
             uncut = clean(utterance[:_MAX_LETTERS])
-            if not uncut:
+            if is_blank(uncut):
                 raise ValueError("the utterance is empty")
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
