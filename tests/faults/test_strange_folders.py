@@ -89,7 +89,7 @@ RUN = "-i demo -o out/run.jsonl --replace"
 WRITING = [
     "audit debates.jsonl -j length -o out --replace",
     "bench new made --claims claims.tsv -i demo -d verbatim -j grounded --replace",
-    "bench run out -q",
+    "bench run out -q --replace",
     "check shuffled.jsonl --input debates.jsonl --fix -o out/run.jsonl --replace",
     "dataset debaters claims.tsv -o out --replace",
     "dataset evaluate dataset-run dataset/truths -o out",
@@ -150,6 +150,14 @@ def test_no_name_that_a_command_chooses_is_written_by_way_of_a_link(
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).symlink_to(victims / str(number))
         ended = touche_rad(*words, cwd=place, code=None)
+        linked = {name for name in names if (place / name).is_symlink()}
+        while ended.code == 2:  # without a link that is refused, the others count
+            refused = {name for name in linked if name in ended.err.splitlines()[-1]}
+            assert refused, ended.err
+            linked -= refused
+            for name in refused:
+                (place / name).unlink()
+            ended = touche_rad(*words, cwd=place, code=None)
         if state == "free":
             assert ended.code == 0, ended.err
             written = {path for path in place.rglob("*") if path.is_file()} - before
