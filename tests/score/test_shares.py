@@ -138,8 +138,13 @@ def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) ->
     assert rows["relation"] == pytest.approx(sum(verdicts) / len(verdicts))
     assert touche_rad("judge", "verbatim.jsonl", "-o", "v.jsonl", "-q", cwd=folder).out == ""
     lines = (folder / "v.jsonl").read_text().splitlines(keepends=True)
+    shorter = json.loads(lines[2])  # a turn is missing
+    shorter["simulation"]["userTurns"].pop()
+    shorter["userTurnsEvaluations"].pop()
+    lines[2] = f"{json.dumps(shorter)}\n"
     (folder / "v.jsonl").write_text("".join(["{}\n", *lines[2:]]))  # one is lost, one is missing
     record = touche_rad("score", "g.jsonl", "v.jsonl", "--json", cwd=folder).json
+    assert "missing verdicts: v 4" in record["notes"]
     assert record["debates"] == {"g": "10 of 10", "v": "8 of 10"}
     touche_rad("report", "g.jsonl", "v.jsonl", "-o", "r.html", cwd=folder)
     (board,) = Page(folder / "r.html").data["report"]["boards"]
