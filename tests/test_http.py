@@ -6,7 +6,7 @@ import gzip
 import json
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -28,12 +28,6 @@ def send(request: Request, policy: RequestPolicy, *options: Any) -> Any:
             return await http.send(client, request, policy, *options)
 
     return anyio.run(send_with_client)
-
-
-@pytest.fixture
-def second_server() -> Iterator[Scripted]:
-    with scripted.serving() as server:
-        yield server
 
 
 def post(server: Scripted, **fields: Any) -> Request:
@@ -179,15 +173,16 @@ def test_a_reply_that_its_reader_refuses_is_tried_again(server: Scripted) -> Non
 
 
 def test_a_redirect_takes_the_key_to_no_other_server(
-    server: Scripted, second_server: Scripted, monkeypatch: pytest.MonkeyPatch
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
-    for status in (301, 302, 303, 307, 308):
-        server.always = fails(status, Location=f"{second_server.url}/x")
-        with pytest.raises(http.Refused, match=str(status)):
-            send(post(server, with_key=True), THREE_TRIES)
-    assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
-    assert second_server.asked == []
+    with scripted.serving() as second_server:
+        for status in (301, 302, 303, 307, 308):
+            server.always = fails(status, Location=f"{second_server.url}/x")
+            with pytest.raises(http.Refused, match=str(status)):
+                send(post(server, with_key=True), THREE_TRIES)
+        assert server.headers[0]["Authorization"] == f"Bearer {KEY}"
+        assert second_server.asked == []
 
 
 def test_only_who_may_have_the_key_gets_it(

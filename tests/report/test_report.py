@@ -61,18 +61,13 @@ def read_demo_debates() -> list[Any]:
     return list(files.read_debates(DEBATES))
 
 
-@pytest.fixture
-def two_judges() -> list[Path]:
-    """Evaluations of the demo's debates: only yes, and only no."""
-    return [
+def test_the_page_says_how_judges_differ(tmp_path: Path) -> None:
+    out = Path("report.html")
+    yes_and_no = [
         write_evaluations("yes.jsonl", read_demo_debates(), 0.9),
         write_evaluations("no.jsonl", read_demo_debates(), 0.1),
     ]
-
-
-def test_the_page_says_how_judges_differ(tmp_path: Path, two_judges: list[Path]) -> None:
-    out = Path("report.html")
-    assert write_report(two_judges, out, labels=LABELS).page == out
+    assert write_report(yes_and_no, out, labels=LABELS).page == out
     check_page("two-judges", out, tmp_path)
 
 

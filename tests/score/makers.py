@@ -84,6 +84,11 @@ def run_file(path: Path, lines: Sequence[Any]) -> Path:
     return write_lines(path, texts)
 
 
+def simulations_file(path: Path, lines: Sequence[Any]) -> Path:
+    """Write the debates of the lines of a run."""
+    return run_file(path, [{"simulation": line["simulation"]} for line in lines])
+
+
 def debates_file(path: Path, names: Mapping[str, int]) -> Path:
     """Write simulations: by name, how many turns."""
     lines = []

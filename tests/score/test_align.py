@@ -18,6 +18,7 @@ from tests.score.makers import (
     evaluation,
     labels_file,
     run_file,
+    simulations_file,
     user_turn,
     verdicts,
 )
@@ -253,9 +254,7 @@ def test_debates_with_the_same_words_keep_apart(tmp_path: Path) -> None:
 def test_a_debate_that_is_the_beginning_of_another_one_keeps_apart(tmp_path: Path) -> None:
     truth = labels_file(tmp_path / "labels.jsonl", [[NO, NO, YES], [YES, YES]])
     lines = [evaluation([NO, NO, YES], "bees"), evaluation([YES, YES], "bees")]
-    debates = run_file(
-        tmp_path / "others.jsonl", [{"simulation": line["simulation"]} for line in lines]
-    )
+    debates = simulations_file(tmp_path / "others.jsonl", lines)
     report = score_lines(truth, *lines[::-1], debates=debates)
     assert kinds(report) == {ProblemKind.REORDERED}
     assert recall(report) == 1.0
@@ -266,8 +265,7 @@ def test_white_space_makes_no_other_words_and_an_id_goes_before_words(tmp_path: 
     lines = [evaluation([score], "bees") for score in (NO, YES)]
     for name, line in zip("xy", lines, strict=True):
         line["simulation"]["id"] = name
-    simulations = [{"simulation": line["simulation"]} for line in lines]
-    debates = run_file(tmp_path / "others.jsonl", simulations)
+    debates = simulations_file(tmp_path / "others.jsonl", lines)
     spaced = json.loads(json.dumps(lines[1]).replace("is right", "is  right"))
     report = score_lines(truth, spaced, lines[0], debates=debates)
     assert kinds(report) == {ProblemKind.REORDERED}
@@ -310,44 +308,28 @@ def test_digests_of_the_labels_must_be_those_of_the_debates(truth: Path, debates
     assert str(in_score.value) == str(in_bench.value)
 
 
-@pytest.fixture
-def in_order(tmp_path: Path) -> Path:
-    return run_file(tmp_path / "in-order.jsonl", RIGHT)
-
-
-@pytest.fixture
-def reordered(tmp_path: Path) -> Path:
-    return run_file(tmp_path / "reordered.jsonl", REORDERED)
-
-
 def test_two_runs_in_different_orders_are_refused_without_the_debates(
-    truth: Path, in_order: Path, reordered: Path
+    truth: Path, tmp_path: Path
 ) -> None:
+    in_order = run_file(tmp_path / "in-order.jsonl", RIGHT)
+    reordered = run_file(tmp_path / "reordered.jsonl", REORDERED)
     with expect_error(r"debates\.jsonl, or X\.jsonl of X-labels\.jsonl"):
         score_judgements([in_order, reordered], truth, samples=100)
 
 
-@pytest.fixture
-def with_digests(truth: Path) -> Path:
-    """The labels with the digests of the turns that they belong to."""
+def test_labels_with_digests_of_their_turns_know_their_debates(truth: Path) -> None:
     lines = read_records(truth)
     for name, turns in zip(("bees", "cats", "dogs"), lines, strict=True):
         for at, turn in enumerate(turns):
             record = user_turn(name, at)
             turn["words"] = digest(record["utterance"], record["systemResponse"]["utterance"])
-    return run_file(truth, lines)
-
-
-@pytest.mark.parametrize("strict", [True, False])
-def test_labels_with_digests_know_their_debates(with_digests: Path, strict: bool) -> None:
-    report = score_lines(with_digests, *RIGHT, strict=strict)
-    assert report.official
-    assert not kinds(report)
-
-
-def test_the_strict_policy_refuses_another_order_than_that_of_digests(with_digests: Path) -> None:
+    run_file(truth, lines)
+    for strict in (True, False):
+        report = score_lines(truth, *RIGHT, strict=strict)
+        assert report.official
+        assert not kinds(report)
     with expect_error(r"judge\.jsonl:1: "):
-        score_lines(with_digests, *REORDERED, strict=True)
+        score_lines(truth, *REORDERED, strict=True)
 
 
 def test_another_number_of_turns_is_refused_where_the_debates_are_unknown(truth: Path) -> None:

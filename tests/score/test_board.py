@@ -74,29 +74,22 @@ def test_the_screens_of_one_run_and_of_several(folder: Path) -> None:
     check_screen("score.problems", problems)
 
 
-@pytest.fixture
-def less(folder: Path) -> Path:
-    """A folder with a run that lacks a line."""
+def test_a_missing_line_shifts_no_label_beside_other_runs_and_alone_needs_the_debates(
+    folder: Path,
+) -> None:
     lines = lines_of_run(1)
     run_file(folder / "less.jsonl", [*lines[:2], *lines[3:]])
-    return folder
-
-
-def test_a_missing_line_shifts_no_label_beside_other_runs(less: Path) -> None:
-    row = rows(less, "less.jsonl", "good.jsonl", "labels.jsonl")["less"]
+    row = rows(folder, "less.jsonl", "good.jsonl", "labels.jsonl")["less"]
     assert row["lost_debates"] == "1"
     assert float(row["mean_f1"]) > 0.9
-
-
-def test_a_missing_line_needs_the_debates(less: Path) -> None:
-    ended = score(less, "less.jsonl", "labels.jsonl", code=2)
+    ended = score(folder, "less.jsonl", "labels.jsonl", code=2)
     for fact in ("less.jsonl: ", "24 lines", "got 23", "--debates FILE"):
         assert fact in ended.err
-    debates_file(less / "debates.jsonl", dict.fromkeys(NAMES, 2))
-    run_file(less / "bare.jsonl", [evaluation(labels) for labels in LABELS])
-    shown = score(less, "bare.jsonl", "less.jsonl", "labels.jsonl").out
+    debates_file(folder / "debates.jsonl", dict.fromkeys(NAMES, 2))
+    run_file(folder / "bare.jsonl", [evaluation(labels) for labels in LABELS])
+    shown = score(folder, "bare.jsonl", "less.jsonl", "labels.jsonl").out
     assert "bare has no texts: matched by position" in shown
-    assert report(less, "less.jsonl", "labels.jsonl")["matched_by"] == "debates.jsonl"
+    assert report(folder, "less.jsonl", "labels.jsonl")["matched_by"] == "debates.jsonl"
 
 
 @pytest.mark.parametrize("name", ["changed", "stranger"])

@@ -36,7 +36,7 @@ def test_interval_and_p_say_the_same(tenths: list[int], seed: int) -> None:
 
 
 def test_the_interval_of_a_share_is_wilsons() -> None:
-    assert share_interval(1, 10) == pytest.approx((0.0179, 0.4042), abs=1e-4)
+    assert share_interval(0.1, 10) == pytest.approx((0.0179, 0.4042), abs=1e-4)
 
 
 def test_holm_by_hand() -> None:

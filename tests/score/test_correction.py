@@ -35,7 +35,7 @@ def plain_f1(scores: np.ndarray, truth: np.ndarray) -> float:
 def test_with_all_turns_labelled_the_corrected_figures_are_the_plain_ones() -> None:
     turns = sample()
     assert correction.yes_rate(turns).value == pytest.approx(TRUTH.mean())
-    assert correction.f1(turns).value == pytest.approx(plain_f1(JUDGED, TRUTH))
+    assert correction.f1(turns).value == pytest.approx(plain_f1(JUDGED, TRUTH))  # type: ignore[union-attr]
 
 
 def test_an_f1_is_possible_if_nearly_all_turns_have_a_label() -> None:
@@ -45,9 +45,10 @@ def test_an_f1_is_possible_if_nearly_all_turns_have_a_label() -> None:
     assert correction.f1(turns).value == pytest.approx(68 / (35 + 34 + 4 * 25 / 23))
 
 
-def test_with_few_labelled_debates_there_is_no_interval() -> None:
-    assert correction.yes_rate(sample(labelled=5)).low is None
-    assert correction.yes_rate(sample(labelled=6)).low is not None
+def test_with_few_labelled_debates_there_is_no_interval(tmp_path: Path) -> None:
+    for labelled in (5, 6):
+        row, *_ = corrected(*write_study(tmp_path, labelled=labelled))["rows"]
+        assert (row["yes_low"] is None) == (labelled == 5)
 
 
 def test_every_interval_contains_its_value_and_lies_between_0_and_1() -> None:
@@ -56,9 +57,12 @@ def test_every_interval_contains_its_value_and_lies_between_0_and_1() -> None:
         truth = (generator.random(200) < generator.random()).astype(float)
         scores = np.where(generator.random(200) < 0.5 + generator.random() / 2, truth, 1 - truth)
         for estimate in (correction.yes_rate, correction.f1):
-            result = estimate(sample(labelled=12, scores=scores, truth=truth))
-            if result.low is not None and result.high is not None:
-                assert 0 <= result.low <= result.value <= result.high <= 1
+            turns = sample(labelled=12, scores=scores, truth=truth)
+            mean = estimate(turns)
+            if mean is not None:
+                result = correction.interval(mean, turns)
+                low, high = result.interval
+                assert 0 <= low <= result.value <= high <= 1
 
 
 def write_study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:

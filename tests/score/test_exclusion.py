@@ -91,14 +91,12 @@ def test_examples_are_found_in_the_labelled_debates_too(
     assert report.excluded == 1
 
 
-def test_examples_of_other_turns_are_refused(bare: Path, truth: Path, examples: Path) -> None:
-    with expect_error("1 examples"):
-        score([bare], truth, samples=100, exclude=examples)
-
-
-def test_the_official_policy_leaves_nothing_out(run: Path, truth: Path, examples: Path) -> None:
-    with expect_error("--strict"):
-        score([run], truth, policy=Policy(strict=True), exclude=examples)
+@pytest.mark.parametrize(("strict", "error"), [(False, "1 examples"), (True, "--strict")])
+def test_examples_of_other_turns_and_a_strict_policy_are_refused(
+    bare: Path, truth: Path, examples: Path, strict: bool, error: str
+) -> None:
+    with expect_error(error):
+        score([bare], truth, policy=Policy(strict=strict), exclude=examples)
 
 
 def test_a_bad_line_of_examples_has_its_place(run: Path, truth: Path, tmp_path: Path) -> None:

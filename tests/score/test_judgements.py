@@ -71,18 +71,6 @@ LABELS = [[(1, 0, 1, 1), (0, 1, None, None)], [(1, 1, 0, None), (1, None, 1, Non
 SCORES = [[(0.9, 0.2, 0.5, 0.1), (0.6, 0.8, 1, 1)], [(0.4, 0.7, 0.9, 1), (1, 1, 0.3, 0)]]
 
 
-@pytest.fixture
-def small(tmp_path: Path) -> JudgementReport:
-    """The report of a small run; a file of labels is known by its content."""
-    truth = labels_file(tmp_path / "no-such-ending", LABELS)
-    run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
-    with expect_error(r"judge\.jsonl "):
-        score([run], run)
-    report = score([run], truth, samples=200)
-    assert isinstance(report, JudgementReport)
-    return report
-
-
 @pytest.mark.parametrize(
     ("maxim", "cells", "figures"),
     [
@@ -93,9 +81,16 @@ def small(tmp_path: Path) -> JudgementReport:
     ],
 )
 def test_rows_counted_by_hand(
-    small: JudgementReport, maxim: str, cells: tuple[int, ...], figures: tuple[float, ...]
+    tmp_path: Path, maxim: str, cells: tuple[int, ...], figures: tuple[float, ...]
 ) -> None:
-    counted = row(small, "judge", maxim)
+    """A file of labels is known by its content."""
+    truth = labels_file(tmp_path / "no-such-ending", LABELS)
+    run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
+    with expect_error(r"judge\.jsonl "):
+        score([run], run)
+    report = score([run], truth, samples=200)
+    assert isinstance(report, JudgementReport)
+    counted = row(report, "judge", maxim)
     assert (counted.tp, counted.fp, counted.fn, counted.tn) == cells
     assert (counted.precision, counted.recall, counted.f1) == pytest.approx(figures)
     assert counted.labelled == sum(cells)
@@ -160,21 +155,16 @@ def test_the_seed_decides_intervals_and_nothing_else(planted: Planted) -> None:
     assert [row.f1 for row in first.rows] == [row.f1 for row in new_seed.rows]
 
 
-def test_one_debate_gives_no_interval_and_no_p(tmp_path: Path) -> None:
-    truth = labels_file(tmp_path / "labels.jsonl", LABELS[:1])
-    run = run_file(tmp_path / "judge.jsonl", [evaluation(SCORES[0])])
-    report = score_judgements([run], truth)
-    assert {(row.low, row.high) for row in report.rows} == {(None, None)}
-    assert {(row.p, row.p_holm) for row in report.comparisons} == {(None, None)}
-    (few,) = [problem for problem in report.problems if problem.kind is ProblemKind.FEW]
-    assert few.message.startswith("1 debates: ")
-
-
-@pytest.mark.parametrize(("debates", "warns"), [(19, True), (20, False)])
-def test_fewer_than_twenty_debates_have_a_warning(
-    tmp_path: Path, debates: int, warns: bool
+@pytest.mark.parametrize(("debates", "warnings"), [(1, 1), (19, 1), (20, 0)])
+def test_fewer_than_twenty_debates_have_a_warning_and_one_has_no_interval_and_no_p(
+    tmp_path: Path, debates: int, warnings: int
 ) -> None:
     truth = labels_file(tmp_path / "labels.jsonl", LABELS[:1] * debates)
     run = run_file(tmp_path / "judge.jsonl", [evaluation(SCORES[0])] * debates)
-    kinds = {problem.kind for problem in score_judgements([run], truth, samples=10).problems}
-    assert (ProblemKind.FEW in kinds) == warns
+    report = score_judgements([run], truth, samples=10)
+    few = [problem.message for problem in report.problems if problem.kind is ProblemKind.FEW]
+    assert [text.partition(":")[0] for text in few] == [f"{debates} debates"] * warnings
+    if debates == 1:
+        unknown = {(None, None)}
+        assert {(row.low, row.high) for row in report.rows} == unknown
+        assert {(row.p, row.p_holm) for row in report.comparisons} == unknown

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,7 @@ import pytest
 
 from tests.records import read_cases, read_records
 from tests.report.makers import Page
-from tests.score.makers import evaluation, run_file
+from tests.score.makers import evaluation, run_file, simulations_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
@@ -42,8 +43,7 @@ def folder(tmp_path: Path) -> Path:
             labels.insert(claim, of_people)
             judged.append(line)
         run_file(tmp_path / f"{team}.judged.jsonl", judged)
-        debates = [{"simulation": line["simulation"]} for line in judged]
-        run_file(tmp_path / f"{team}.jsonl", debates)
+        simulations_file(tmp_path / f"{team}.jsonl", judged)
     run_file(tmp_path / "labels.jsonl", labels)
     return tmp_path
 
@@ -79,7 +79,7 @@ def test_lost_debates_make_people_as_uncertain_as_a_judge_that_agrees(folder: Pa
                 turn |= {maxim: {"score": label} for maxim in turn}
         kept = lines[: 12 if team == "team1" else CLAIMS]
         run_file(folder / f"{team}.judged.jsonl", kept)
-        run_file(folder / f"{team}.jsonl", [{"simulation": line["simulation"]} for line in kept])
+        simulations_file(folder / f"{team}.jsonl", kept)
     of_judge = score(folder, "team1.judged.jsonl", "team2.judged.jsonl")["rows"]
     of_people = score(folder, "team1.jsonl", "team2.jsonl", "labels.jsonl")["rows"]
     for judge, people in zip(of_judge, of_people, strict=True):
@@ -153,17 +153,6 @@ def test_turns_on_which_people_disagree_are_counted_by_debater(folder: Path) -> 
     (board,) = Page(folder / "page.html").data["report"]["boards"]
     assert [note] in board["tables"][0]["rows"]
     assert board["measure"] == "share of yes of people"
-
-
-@pytest.mark.parametrize("kind", ["", ".judged"])
-def test_a_report_ranks_debaters_as_score_does(folder: Path, kind: str) -> None:
-    runs = [f"team2{kind}.jsonl", f"team1{kind}.jsonl"]
-    call = ("report", *runs, "--labels", "labels.jsonl", "-o", "page.html")
-    touche_rad(*call, cwd=folder)
-    (board,) = Page(folder / "page.html").data["report"]["boards"]
-    ranks = [(row["run"], row["rank"]) for row in board["rows"]]
-    assert ranks == [(f"team1{kind}", 1), (f"team2{kind}", 2)]
-    assert board["rows"][0]["value"] == pytest.approx(LABELS["team1"].mean())
 
 
 @pytest.mark.parametrize("words", [(), ("--correct",)])
@@ -272,3 +261,31 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count(folder: Path)
     (board,) = Page(folder / "page.html").data["report"]["boards"]
     means = {row["run"]: row["value"] for row in report["rows"] if row["maxim"] == "mean"}
     assert {row["run"]: row["value"] for row in board["rows"]} == pytest.approx(means)
+
+
+def test_reports_rank_as_score_does_whatever_the_order_of_the_debates(folder: Path) -> None:
+    runs = ("team2.judged.jsonl", "team1.judged.jsonl", "labels.jsonl")
+    truth = (*runs[1:], "--debates", "team1.jsonl")
+
+    def figures() -> list[Any]:
+        result = []
+        for kind in ("", ".judged"):
+            paths = [f"team2{kind}.jsonl", f"team1{kind}.jsonl"]
+            page = ("report", *paths, "--labels", runs[2], "-o", "page.html", "--replace")
+            touche_rad(*page, cwd=folder)
+            (board,) = Page(folder / "page.html").data["report"]["boards"]
+            ranks = [(row["run"], row["rank"]) for row in board["rows"]]
+            assert ranks == [(f"team1{kind}", 1), (f"team2{kind}", 2)]
+            assert board["rows"][0]["value"] == pytest.approx(LABELS["team1"].mean())
+            result.append(board)
+        for words in (truth, (*truth, "--correct"), runs[:1], runs[:2], (*runs, "--correct")):
+            report = score(folder, *words)
+            result += [report["rows"], report.get("comparisons")]
+        return result
+
+    before = figures()
+    for path in folder.glob("*.jsonl"):
+        lines = read_records(path)
+        Random(path.name).shuffle(lines)
+        run_file(path, lines)
+    assert figures() == before

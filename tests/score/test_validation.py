@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.records import END_OF_RUN, read_cases, read_records
-from tests.score.makers import Change, put, run_file, without
+from tests.score.makers import Change, put, run_file, simulations_file, without
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
@@ -363,7 +363,7 @@ def test_of_debates_on_one_claim_a_line_has_the_one_with_its_words(
     rows = read_records(runs / "evaluations.jsonl")
     for row in rows:
         row["simulation"]["configuration"]["topic"]["description"] = "Zoos."
-    run_file(tmp_path / "pool.jsonl", [{"simulation": row["simulation"]} for row in rows])
+    simulations_file(tmp_path / "pool.jsonl", rows)
     put(f"{QUALITY}.score", "0.7")(rows[2])
     run_file(tmp_path / "run.jsonl", rows[::-1])
     words = ("check", "run.jsonl", "--input", "pool.jsonl", "--json")

@@ -92,27 +92,20 @@ def bias_row(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
             sides = contest.sides
             flips.append(winner != swapped)
             stays.append(TIE not in (winner, swapped) and sides[winner] != sides[swapped])
-    con, last, longest = _shares_of_wins(winners)
-    con_gold, last_gold, longest_gold = _shares_of_wins(truth)
+    of_people = _shares_of_wins(truth)
     return BiasRow(
         run=run,
         debates=len(judgements),
         decided=len(winners),
         swapped=len(flips),
-        con=con,
-        con_gold=con_gold,
-        last=last,
-        last_gold=last_gold,
-        longest=longest,
-        longest_gold=longest_gold,
+        **_shares_of_wins(winners),
+        **{f"{name}_gold": value for name, value in of_people.items()},
         flipped=share(flips),
         stays_with_side=share(stays),
     )
 
 
-def _shares_of_wins(
-    winners: Sequence[tuple[Contest, str]],
-) -> tuple[float | None, float | None, float | None]:
+def _shares_of_wins(winners: Sequence[tuple[Contest, str]]) -> dict[str, float | None]:
     """Return how often con, the last speaker and the longest speaker win."""
     con = [contest.sides[winner] == "con" for contest, winner in winners]
     last = []
@@ -123,7 +116,7 @@ def _shares_of_wins(
         speaker = longest_speaker(contest)
         if speaker:
             longest.append(speaker == winner)
-    return share(con), share(last), share(longest)
+    return {"con": share(con), "last": share(last), "longest": share(longest)}
 
 
 def share_row(run: str, contests: Contests, judgements: Judgements) -> ShareRow:
@@ -140,24 +133,19 @@ def share_row(run: str, contests: Contests, judgements: Judgements) -> ShareRow:
     )
 
 
-def same_winners(contests: Contests, runs: Mapping[str, Judgements]) -> Iterator[SameRow]:
+def same_winners(runs: Mapping[str, Judgements]) -> Iterator[SameRow]:
     """Compare each pair of runs on the debates of which both name a winner, with Cohen's kappa."""
     for first, second in combinations(runs, 2):
-        first_winners = []
-        second_winners = []
-        for key in contests:
-            if key in runs[first] and key in runs[second]:
-                first_winner = runs[first][key].outcome.decision
-                second_winner = runs[second][key].outcome.decision
-                if first_winner is not None and second_winner is not None:
-                    first_winners.append(first_winner)
-                    second_winners.append(second_winner)
-        count = len(first_winners)
-        if not count:
+        pairs = []
+        for key in runs[first].keys() & runs[second].keys():
+            winners = [runs[run][key].outcome.decision for run in (first, second)]
+            if None not in winners:
+                pairs.append(winners)
+        if not pairs:
             continue
-        same = sum(map(eq, first_winners, second_winners)) / count
-        first_count = Counter(first_winners)
-        second_count = Counter(second_winners)
+        count = len(pairs)
+        same = sum(map(eq, *zip(*pairs, strict=True))) / count
+        first_count, second_count = map(Counter, zip(*pairs, strict=True))
         chance = sum(first_count[name] * second_count[name] for name in first_count) / count**2
         yield SameRow(
             first=first,
@@ -222,7 +210,7 @@ def score_contests(
         scores = {key: judgement.outcome.scores for key, judgement in judgements.items()}
         run_means += mean_rows(name, contests, scores, samples, seed)
         wins += win_rows(name, contests, judgements)
-        keys = tuple(key for key in contests if key not in judgements)
+        keys = tuple(sorted(contests.keys() - judgements))
         if keys:
             missing[name] = keys
     scores_of_people = {key: people_scores(contest) for key, contest in contests.items()}
@@ -238,7 +226,7 @@ def score_contests(
         comparisons=comparisons if compare else (),
         shares=shares,
         biases=biases,
-        same=tuple(same_winners(contests, judgements_of)),
+        same=tuple(same_winners(judgements_of)),
         sides=sides,
         means=run_means,
         wins=wins,
@@ -275,7 +263,8 @@ def _read_truth(path: Path) -> Contests:
             people_scores(contest)
         except ValueError as error:
             raise InputError(path, str(error), line=number, field="gold.scores") from None
-    return contests
+    # Whatever the order of the file, the bootstrap samples are the same.
+    return dict(sorted(contests.items()))
 
 
 def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Judgements:
@@ -311,7 +300,7 @@ def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Jud
                     field="outcome",
                 )
         judgements[key] = judgement
-    return judgements
+    return dict(sorted(judgements.items()))
 
 
 class _Scored(NamedTuple):

@@ -128,6 +128,8 @@ def _answers(study: Study, key: str, annotators: Sequence[str]) -> list[list[lis
 def _estimate(
     formula: Callable[[Floats, Floats], Floats], tables: list[Floats], apart: Floats, seed: int
 ) -> Coefficient:
+    # In an order that the order of the debates does not decide.
+    tables = sorted(tables, key=lambda table: table.tolist())
     value = float(formula(np.sum(tables, axis=0), apart)) if tables else math.nan
     if math.isnan(value):
         return Coefficient()

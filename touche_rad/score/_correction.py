@@ -13,18 +13,41 @@ Turns of one debate are alike, so each error is summed by debate.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import stdtrit
 
+from touche_rad.criteria import Criteria
+from touche_rad.files import Labels
+from touche_rad.files.labels import is_unsettled
 from touche_rad.frozen import frozen
-from touche_rad.score.significance import CONFIDENCE, FEWEST_FOR_INTERVAL, Floats
+from touche_rad.score.rates import AnswerShare
+from touche_rad.score.significance import (
+    CONFIDENCE,
+    FEWEST_FOR_INTERVAL,
+    Floats,
+    Measured,
+    share_interval,
+)
 
 _UNLIKELY: Final = 3.0
 """Standard errors between labelled turns and others that a random sample hardly ever has."""
+
+
+Scores = Mapping[str, float | None]
+"""The judge's scores of a turn, by the key of the criterion; of a category, its place."""
+
+
+class TurnAnswers(NamedTuple):
+    """What a judge and people say of a turn."""
+
+    debate: int
+    scores: Scores
+    labels: Sequence[Labels]
+    """People's labels: of equal debates there may be several."""
 
 
 @frozen
@@ -70,18 +93,23 @@ class JudgedTurns:
             )
 
 
-@frozen
-class Estimate:
-    """An estimate with its interval, which is None with too few labelled debates."""
+def judged_turns(share: AnswerShare, turns: Sequence[TurnAnswers]) -> JudgedTurns:
+    """Return what judge and people say of turns on a criterion; a missing verdict is a no."""
+    return JudgedTurns(
+        np.array([turn.debate for turn in turns]),
+        np.array([share.of_score(turn.scores.get(share.criterion.key)) for turn in turns]),
+        np.array([share.of_labels(turn.labels) for turn in turns]),
+        is_scale=share.criterion.answers.kind == "scale",
+    )
 
-    value: float | None
-    low: float | None = None
-    high: float | None = None
 
-    @property
-    def limits(self) -> tuple[float | None, float | None]:
-        """The ends of the interval."""
-        return self.low, self.high
+def count_unsettled(turns: Sequence[TurnAnswers], criteria: Criteria) -> dict[str, int]:
+    """Count the turns on which people disagree and that have no label, by criterion."""
+    counts = dict.fromkeys(criteria.keys, 0)
+    for turn in turns:
+        for key in counts:
+            counts[key] += any(is_unsettled(labels, key) for labels in turn.labels)
+    return counts
 
 
 @frozen
@@ -92,29 +120,22 @@ class Mean:
     parts: Floats
 
 
-def yes_rate(sample: JudgedTurns) -> Estimate:
-    """Return the share of yes that people would give to all turns, prediction-powered."""
-    return interval(_powered(sample, np.nan_to_num(sample.labels), sample.scores), sample)
+def yes_rate(sample: JudgedTurns, expected: Floats | None = None) -> Mean:
+    """Return the share of yes that people would give to all turns, prediction-powered.
 
-
-def mean_of_people(sample: JudgedTurns, present: Floats, expected: Floats) -> Mean:
-    """Return the mean of people's answers to all turns, of which those that are lost are no.
-
-    Args:
-        sample: The turns that the run has.
-        present: Their number in each debate.
-        expected: The number of turns that each debate should have.
+    `expected` is how many turns each debate should have, if some are lost: they are no.
     """
-    mean = _powered(sample, np.nan_to_num(sample.labels), sample.scores)
-    parts = np.zeros(len(expected))
-    parts[: len(mean.parts)] = mean.parts
-    value = float(np.clip(mean.value, 0.0, 1.0))
+    mean = _powered(sample)
+    if expected is None:
+        return mean
+    missing = len(expected) - len(mean.parts)
+    mean = Mean(float(np.clip(mean.value, 0.0, 1.0)), np.pad(mean.parts, (0, missing)))
+    present = np.bincount(sample.debates, minlength=len(expected))
     there = float(present.sum() / expected.sum())
-    parts_of_there = (present - there * expected) / expected.sum()
-    return _product(Mean(value, parts), Mean(there, parts_of_there))
+    return _product(mean, Mean(there, (present - there * expected) / expected.sum()))
 
 
-def f1(sample: JudgedTurns) -> Estimate:
+def f1(sample: JudgedTurns) -> Mean | None:
     """Return the F1 that the judge would have if all turns were labelled.
 
     It is None if no turn has a label where the judge says yes, or none where it says no.
@@ -127,17 +148,15 @@ def f1(sample: JudgedTurns) -> Estimate:
         if labelled.any():
             people_yes.append(_product(judged, _mean(sample, sample.labels, labelled)))
         elif judged.value > 0:
-            return Estimate(None)
+            return None
         else:
             people_yes.append(judged)
     right, missed = people_yes
     total = judged_yes.value + right.value + missed.value
-    if total <= 0:
-        return Estimate(0.0)
     # F1 is a ratio of means: the error of each debate by its derivatives.
-    value = 2 * right.value / total
+    value = 2 * right.value / total if total else 0.0
     errors_of_total = judged_yes.parts + right.parts + missed.parts
-    return interval(Mean(value, (2 * right.parts - value * errors_of_total) / total), sample)
+    return Mean(value, (2 * right.parts - value * errors_of_total) / (total or 1.0))
 
 
 def _product(first: Mean, second: Mean) -> Mean:
@@ -153,11 +172,11 @@ def _mean(sample: JudgedTurns, values: Floats, counted: NDArray[np.bool_]) -> Me
     return Mean(value, np.bincount(sample.debates, weights=errors).astype(np.float64))
 
 
-def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> Mean:
+def _powered(sample: JudgedTurns) -> Mean:
     """Return the mean of the labels, corrected by what is predicted for all turns."""
-    labelled = _mean(sample, labels, sample.labelled)
-    inside = _mean(sample, predicted, sample.labelled)
-    everywhere = _mean(sample, predicted, np.ones_like(sample.labelled))
+    labelled = _mean(sample, sample.labels, sample.labelled)
+    inside = _mean(sample, sample.scores, sample.labelled)
+    everywhere = _mean(sample, sample.scores, np.ones_like(sample.labelled))
     # How much more is predicted for labelled turns than for all.
     gap = inside.value - everywhere.value
     gap_parts = inside.parts - everywhere.parts
@@ -171,12 +190,12 @@ def _powered(sample: JudgedTurns, labels: Floats, predicted: Floats) -> Mean:
     return Mean(labelled.value - slope * gap, parts)
 
 
-def interval(mean: Mean, sample: JudgedTurns) -> Estimate:
-    """Return a share with its interval (Wilson 1927)."""
+def interval(mean: Mean, sample: JudgedTurns) -> Measured:
+    """Return a share with its interval, which too few labelled debates do not have."""
     value = float(np.clip(mean.value, 0.0, 1.0))
     debates = sample.labelled_debates
     if debates < FEWEST_FOR_INTERVAL:
-        return Estimate(value)
+        return Measured(value)
     # Of n debates with an error the sample variance has n - 1 degrees of freedom.
     with_error = max(int(np.count_nonzero(mean.parts)), 2)
     variance = float((mean.parts**2).sum()) * with_error / (with_error - 1)
@@ -184,7 +203,4 @@ def interval(mean: Mean, sample: JudgedTurns) -> Estimate:
     # A share of 0 or 1 has no measured variance; then each debate counts as one label.
     spread = value * (1 - value)
     effective = spread / variance if variance > 1e-12 and spread > 1e-12 else float(debates)
-    scale = 1 + tail**2 / effective
-    middle = (value + tail**2 / (2 * effective)) / scale
-    reach = tail * np.sqrt(spread / effective + tail**2 / (4 * effective**2)) / scale
-    return Estimate(value, float(max(middle - reach, 0)), float(min(middle + reach, 1)))
+    return Measured(value, limits=share_interval(value, effective, tail))

@@ -79,6 +79,7 @@ def _row(
 ) -> tuple[JudgementRow, Measured]:
     """Return all measures of a run that are for the kind of the answers, and the one that ranks."""
     kind = criterion.answers.kind
+    numbers = table.astype(int)
     labelled = int(table.sum())
     apart = confusion.distances(criterion)
     unequal = np.sign(apart)
@@ -93,7 +94,7 @@ def _row(
         values[confusion.MAIN[kind]] = confusion.main_measure(criterion, table)
     values = {name: float(value) for name, value in values.items() if labelled}
     if kind == "yes-no":
-        tn, fp, fn, tp = table.astype(int).ravel().tolist()
+        tn, fp, fn, tp = numbers.ravel().tolist()
         cells = Counts(tp, fp, fn, tn)
         values |= cells._asdict()
         values |= {name: formula(cells) for name, formula in FORMULAS.items()}
@@ -106,7 +107,7 @@ def _row(
         low=low,
         high=high,
         labelled=labelled,
-        confusion=tuple(map(tuple, table.astype(int).tolist())),
+        confusion=tuple(map(tuple, numbers.tolist())),
         **values,
     )
     return row, measured

@@ -96,6 +96,10 @@ def alpha_of_labels(annotators: Sequence[Annotator], labels: Sequence[str]) -> f
     for sets in texts.values():
         for label in labels:
             units.append([int(label in of_annotator) for of_annotator in sets])
+    return _alpha(units)
+
+
+def _alpha(units: Iterable[Sequence[int]]) -> float | None:
     result = float(confusion.alpha(confusion.coincidences(units, 2), _APART))
     return None if math.isnan(result) else result
 
@@ -185,7 +189,7 @@ def _read(path: Path, bad: files.BadLines | None) -> Annotator:
         if line.id in annotator:
             raise InputError(path, f"duplicate annotation of the text {line.id!r}", field="id")
         annotator[line.id] = line.labels
-    return annotator
+    return dict(sorted(annotator.items()))  # sums of fractions depend on their order
 
 
 def _of_index(place: Path, gold: Annotator) -> Annotator:
@@ -218,7 +222,6 @@ def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str])
         for label in sorted(labels_of_text & gold_labels):
             grades.append(annotator[text][label])
             gold_grades.append(gold[text][label])
-    both = [{text: annotator[text] for text in texts}, {text: gold[text] for text in texts}]
     return AgreementRow(
         run=run,
         texts=len(texts),
@@ -229,7 +232,7 @@ def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str])
         hamming=hamming(pairs, labels),
         kappa_micro=kappa_micro(pairs, labels),
         kappa_macro=kappa_macro(pairs, labels),
-        alpha=alpha_of_labels(both, labels),
+        alpha=_alpha(_bits(pairs, labels)),
         grades=len(grades),
         **correlations(grades, gold_grades),
     )

@@ -23,6 +23,8 @@ from touche_rad.plugins import LoadedJudge
 from touche_rad.records import FrozenRecord
 from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.runs.work import Progress
+from touche_rad.score.confusion import place_of_verdict
+from touche_rad.score.conversations import content_of
 from touche_rad.score.naming import each_run, named
 from touche_rad.score.significance import share_interval
 from touche_rad.score.tables import (
@@ -259,6 +261,8 @@ async def audit(
     views: list[tuple[str, Debate]] = []
     for of_run in each_run(named(runs), read, refused).values():
         views += of_run
+    # Whatever the order of the files, the same turns are drawn, and get the same other responses.
+    views.sort(key=lambda pair: content_of(pair[1].turns))
     if most is not None and len(views) > most:
         views = [views[at] for at in sorted(random.Random(seed).sample(range(len(views)), most))]
 
@@ -316,14 +320,11 @@ def _elsewhere(views: Sequence[tuple[str, Debate]], place: int) -> Response | No
     return None
 
 
-def _place(verdicts: ViewVerdicts | None, criterion: Criterion) -> int | None:
+def _place(verdicts: ViewVerdicts, criterion: Criterion) -> int | None:
     """Return the place of the judge's own answer, from the worst; None if it gave none."""
-    if verdicts is None or criterion.key in verdicts.unscored:
+    if criterion.key in verdicts.unscored:
         return None
-    verdict = verdicts.verdicts[criterion.key]
-    if verdict.answer is None:  # a verdict on the task's criteria
-        return int(verdict.yes)
-    return criterion.answers.names.index(str(verdict.answer))
+    return place_of_verdict(criterion, verdicts.verdicts[criterion.key])
 
 
 def _flips(
@@ -361,7 +362,7 @@ def _flips(
         text = f"be {limit}{criterion.answers.names[expected]}"
     low = high = None
     if wrong:
-        low, high = share_interval(sum(wrong), len(wrong))
+        low, high = share_interval(sum(wrong) / len(wrong), len(wrong))
     return Flips(
         judge=judge,
         probe=probe,

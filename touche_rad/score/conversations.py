@@ -14,6 +14,8 @@ from touche_rad.frozen import frozen
 T = TypeVar("T")
 Place = tuple[str, int]
 """A debate's key, and the turn."""
+Content = tuple[str | tuple[str, str], ...]
+"""The texts of a turn, and the ids and texts that it cites."""
 Call = Mapping[str, Any]
 """A model call as a page shows it."""
 
@@ -75,13 +77,6 @@ class Conversation:
     """The turns that must have verdicts."""
     repeated: list[int] = field(default_factory=list)  # the runs of equal debates, left out
 
-    @property
-    def counted(self) -> Iterator[tuple[int, Verdicts]]:
-        """Yield run and verdicts of all that must be judged."""
-        for run, of_turns in self.verdicts:
-            for place in self.places:
-                yield run, of_turns[place]
-
     def add(self, debate_of_run: DebateOfRun) -> None:
         """Add the same debate of another run."""
         run = debate_of_run.run
@@ -129,7 +124,7 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
         turns = debate.turns
         claim = debate.claim or claims.get(debate.thesis, debate.thesis) or debate.id
         # Equal debates of several runs are one, but a run's copies are only counted.
-        key = (claim, debate_of_run.fallbacks, *map(content_of, turns))
+        key = (claim, debate_of_run.fallbacks, *content_of(turns))
         equal = by_content.setdefault(key, [])
         copy = next((copy for _, copy in equal if run in copy.runs), None)
         if copy is not None:
@@ -151,9 +146,29 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
     return [topic for topics_of_claim in by_claim.values() for topic in topics_of_claim]
 
 
-def content_of(turn: Turn) -> tuple[object, ...]:
-    """Return what makes two turns of different runs equal."""
-    if turn.response is None:
-        return (turn.utterance,)
-    cited = tuple((argument.id, argument.text) for argument in turn.response.arguments)
-    return turn.utterance, turn.response.content, cited
+def sorted_topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
+    """Group debates by their claims, in an order that the order in the files does not decide.
+
+    So the bootstrap samples are the same, and a run's debates on one claim stand beside the same
+    debates of other runs.
+    """
+    by_texts = sorted(
+        debates,
+        key=lambda of_run: (of_run.run, content_of(of_run.debate.turns)),
+    )
+    return sorted(topics(by_texts), key=lambda topic: topic.claim)
+
+
+def content_of(turns: Iterable[Turn]) -> tuple[Content, ...]:
+    """Return what makes two debates of different runs equal, by turn; it can be sorted."""
+    content: list[Content] = []
+    for turn in turns:
+        cited: Content = ()
+        if turn.response is not None:
+            arguments = turn.response.arguments
+            cited = (
+                turn.response.content,
+                *((argument.id, argument.text) for argument in arguments),
+            )
+        content.append((turn.utterance, *cited))
+    return tuple(content)

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import chain
 
-import numpy as np
 from pydantic import Field
 
 from touche_rad.criteria import Criteria
 from touche_rad.errors import UserError
-from touche_rad.files.labels import is_unsettled, say_unsettled
+from touche_rad.files.labels import say_unsettled
 from touche_rad.records import FrozenRecord
 from touche_rad.score import _correction as correction
-from touche_rad.score._correction import JudgedTurns
+from touche_rad.score._correction import TurnAnswers
 from touche_rad.score.judgements import FEW_DEBATES
-from touche_rad.score.rates import AnswerShare, answer_shares, describe_scales
+from touche_rad.score.rates import answer_shares, describe_scales
 from touche_rad.score.reports import JudgementReport
 from touche_rad.score.significance import FEWEST_FOR_INTERVAL
 from touche_rad.score.tables import Columns, Part, Printed, table
@@ -34,14 +32,14 @@ class CorrectedRow(FrozenRecord):
     """Turns on which people disagree and that have no label; they are left out."""
     judge_yes: float
     """The judge's share of yes, or mean answer from 0 to 1 on a scale, on all turns."""
-    yes: float | None
+    yes: float | None = None
     """What people would give to all turns, prediction-powered."""
-    yes_low: float | None
-    yes_high: float | None
-    f1: float | None
+    yes_low: float | None = None
+    yes_high: float | None = None
+    f1: float | None = None
     """The F1 that the judge would have if all turns were labelled; None of scales, categories."""
-    f1_low: float | None
-    f1_high: float | None
+    f1_low: float | None = None
+    f1_high: float | None = None
 
 
 class CorrectionReport(Printed):
@@ -79,31 +77,35 @@ def correct(report: JudgementReport) -> CorrectionReport:
     rows: list[CorrectedRow] = []
     warnings: list[str] = []
     for run in report.runs:
+        turns = []
+        # Sums of fractions depend on their order: the order of the files must not decide them.
+        pairs = sorted(zip(report.scores[run], report.labels, strict=True), key=str)
+        for debate, (scores, labels) in enumerate(pairs):
+            for scores_of_turn, labels_of_turn in zip(scores, labels, strict=True):
+                turns.append(TurnAnswers(debate, scores_of_turn, [labels_of_turn]))
+        unsettled = correction.count_unsettled(turns, report.criteria)
         for share in answer_shares(report.criteria):
-            criterion = share.criterion
-            turns = _judged_turns(report, run, share)
-            if not turns.labelled.any():
+            sample = correction.judged_turns(share, turns)
+            if not sample.labelled.any():
                 continue
-            warnings += turns.contradictions(f"{run}: {share.key}")
-            yes = correction.yes_rate(turns)
-            is_yes_no = criterion.answers.kind == "yes-no"
-            f1 = correction.f1(turns) if is_yes_no else correction.Estimate(None)
-            unsettled = [is_unsettled(turn, criterion.key) for turn in chain(*report.labels)]
+            warnings += sample.contradictions(f"{run}: {share.key}")
+            f1 = correction.f1(sample) if share.criterion.answers.kind == "yes-no" else None
+            estimates: dict[str, float | None] = {}
+            for name, mean in (("yes", correction.yes_rate(sample)), ("f1", f1)):
+                if mean is not None:
+                    measured = correction.interval(mean, sample)
+                    estimates[name] = measured.value
+                    estimates[f"{name}_low"], estimates[f"{name}_high"] = measured.interval
             rows.append(
                 CorrectedRow(
                     run=run,
                     maxim=share.key,
-                    turns=len(turns.labels),
-                    labelled=int(turns.labelled.sum()),
-                    debates=turns.labelled_debates,
-                    unsettled=sum(unsettled),
-                    judge_yes=float(turns.verdicts.mean()),
-                    yes=yes.value,
-                    yes_low=yes.low,
-                    yes_high=yes.high,
-                    f1=f1.value,
-                    f1_low=f1.low,
-                    f1_high=f1.high,
+                    turns=len(turns),
+                    labelled=int(sample.labelled.sum()),
+                    debates=sample.labelled_debates,
+                    unsettled=unsettled[share.criterion.key],
+                    judge_yes=float(sample.verdicts.mean()),
+                    **estimates,
                 )
             )
     if not rows:
@@ -112,26 +114,6 @@ def correct(report: JudgementReport) -> CorrectionReport:
     warnings += [f"{run}: {text}" for run, _, text in report.faults() if run in report.runs]
     return CorrectionReport(
         truth=report.truth, criteria=report.criteria, rows=tuple(rows), warnings=tuple(warnings)
-    )
-
-
-def _judged_turns(report: JudgementReport, run: str, share: AnswerShare) -> JudgedTurns:
-    """Return all turns of a run on a criterion, where a missing verdict is a no."""
-    debates = []
-    scores = []
-    labels = []
-    pairs = zip(report.scores[run], report.labels, strict=True)
-    for number, (scored, labelled) in enumerate(pairs):
-        for verdicts, turn in zip(scored, labelled, strict=True):
-            score = verdicts.get(share.criterion.key)
-            if share.category:
-                score = score == share.place
-            debates.append(number)
-            scores.append(float(score or 0))
-            labels.append(share.of_label(turn))
-    is_scale = share.criterion.answers.kind == "scale"
-    return JudgedTurns(
-        np.array(debates, dtype=np.int64), np.array(scores), np.array(labels), is_scale
     )
 
 

@@ -24,6 +24,7 @@ from touche_rad.score.reference import (
     Policy,
     exclude_examples,
     find_reference,
+    order_by_texts,
     read_truth,
 )
 from touche_rad.score.reports import JudgementReport
@@ -85,7 +86,7 @@ def score_judgements(
         reference = reference.only(places)
     with_examples = list(chain.from_iterable(labels))
     labelled = 0
-    for turn in chain.from_iterable(labels):
+    for turn in with_examples:
         labelled += any(turn.get(key) is not None for key in criteria.keys)
     if exclude is not None:
         labels, excluded = exclude_examples(labels, read_runs, reference, exclude)
@@ -101,13 +102,19 @@ def score_judgements(
     marked = [tag for tag in marked if tag in aligned]
     scores = {tag: alignment.scores for tag, alignment in aligned.items()}
     # The baselines are measured beside the runs, on the same bootstrap samples.
+    order = order_by_texts(labels, [evaluated[tag] for tag in aligned], reference)
+    measured = [labels[place] for place in order]
     yes = dict.fromkeys(criteria.keys, 1.0)
-    trivial: dict[str, Scored] = {BASELINE: [[yes] * len(turns) for turns in labels]}
+    trivial: dict[str, Scored] = {BASELINE: [[yes] * len(turns) for turns in measured]}
     if not criteria.official:
         lengths = max((alignment.lengths for alignment in aligned.values()), key=len)
-        trivial = trivial_scores(labels, lengths, criteria)
+        lengths = [lengths[place] for place in order if lengths]
+        trivial = trivial_scores(measured, lengths, criteria)
         marked += trivial
-    rows, figures = measure(labels, {**scores, **trivial}, criteria, samples, seed)
+    in_order = {}
+    for tag, of_run in scores.items():
+        in_order[tag] = [of_run[place] for place in order]
+    rows, figures = measure(measured, {**in_order, **trivial}, criteria, samples, seed)
     first = next(iter(trivial))
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(labels), baselines=(*marked, BASELINE), others=tested)

@@ -42,7 +42,7 @@ class Alignment:
 
 def match_strictly(truth: Path, labels: Labelled, run: Run) -> Alignment:
     """Match by place like the official scorer, which refuses a run if anything is missing."""
-    known = known_reference(truth, labels)
+    known = known_reference(truth, labels, run.criteria)
     if run.fault is not None:
         raise run.fault
     check_places(run, truth, labels, NO_SCORE if known else "")

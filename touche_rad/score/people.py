@@ -6,27 +6,24 @@ Where people labelled some turns only, the verdicts of a judge on all turns corr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from statistics import fmean
-
-import numpy as np
 
 from touche_rad import files
-from touche_rad.criteria import Criteria
-from touche_rad.debate import Debate, Verdict, Verdicts
+from touche_rad.criteria import Criteria, Criterion
+from touche_rad.debate import Debate, Verdict
 from touche_rad.errors import InputError, UserError
-from touche_rad.files.labels import Labels, digests, is_unsettled, say_unsettled
+from touche_rad.files.labels import Labels, digests, say_unsettled
 from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
-from touche_rad.score._correction import JudgedTurns
-from touche_rad.score.conversations import content_of, topics
+from touche_rad.score._correction import Scores, TurnAnswers
+from touche_rad.score.conversations import DebateOfRun, content_of, sorted_topics
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
 from touche_rad.score.naming import Runs, baseline_names, each_run, named
 from touche_rad.score.rates import (
-    AnswerShare,
+    Problems,
     answer_shares,
     categories_in_words,
     count_verdicts,
@@ -36,12 +33,15 @@ from touche_rad.score.reference import (
     NO_TEXTS,
     NO_TEXTS_FIX,
     Policy,
-    find_reference,
+    known_reference,
     read_truth,
 )
 from touche_rad.score.shares import ShareReport, present_debates, share_report
-from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Measured, resampled_sums
+from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Floats, Measured, resampled_sums
 from touche_rad.score.words import names_of
+
+LabelledDebates = Sequence[tuple[Debate, Sequence[TurnAnswers]]]
+"""The debates of a run, with what judge and people say of their turns."""
 
 
 def are_debaters(runs: Iterable[Path]) -> bool:
@@ -67,9 +67,9 @@ def are_debaters(runs: Iterable[Path]) -> bool:
     most: Counter[str] = Counter()
     for of_run in debates_of_runs:
         most |= Counter(claim for claim, _ in of_run)
-    by_claim = Counter(claim for claim, _ in set().union(*debates_of_runs))
-    shared = sum(map(len, debates_of_runs)) - by_claim.total()
-    return most != by_claim or (len(debates_of_runs) > 1 and not shared)
+    runs_with = Counter(chain(*debates_of_runs))
+    by_claim = Counter(claim for claim, _ in runs_with)
+    return most != by_claim or (len(debates_of_runs) > 1 and {*runs_with.values()} == {1})
 
 
 def score_people(
@@ -91,106 +91,74 @@ def score_people(
     """
     paths = named(runs)
     all_criteria = criteria_of_all(criteria, paths.values(), truth)
-    notes = categories_in_words(all_criteria)
     labels = read_truth(truth, all_criteria, policy.debates)
-    turns_of_labels = list(chain.from_iterable(labels))
-    labelled_criteria = []
-    for criterion in all_criteria:
-        if any(turn.get(criterion.key) is not None for turn in turns_of_labels):
-            labelled_criteria.append(criterion)
-        else:
-            notes.append(f"{criterion.key} has no label in {truth}, and is left out")
-    if not labelled_criteria:
-        raise InputError(truth, "no turn has a label")
-    criteria = all_criteria.model_copy(update={"criteria": tuple(labelled_criteria)})
-    measured = answer_shares(criteria)
-    reference = find_reference([], truth, labels, policy, all_criteria)
+    reference = known_reference(truth, labels, all_criteria, policy.debates)
     if reference is None:
         raise UserError(f"{truth}: {NO_TEXTS}: {NO_TEXTS_FIX}")
-    labels_of: dict[tuple[str, ...], list[Sequence[Labels]]] = {}
+    labels_of: defaultdict[tuple[str, ...], list[Sequence[Labels]]] = defaultdict(list)
     for texts, labels_of_debate in zip(reference.turns, labels, strict=True):
-        labels_of.setdefault(tuple(texts), []).append(labels_of_debate)
-    unsettled: dict[str, Counter[str]] = {}
+        labels_of[tuple(texts)].append(labels_of_debate)
+    labelled = [criterion for criterion in all_criteria if has_label(criterion, *chain(*labels))]
+    if not labelled:
+        raise InputError(truth, "no turn has a label")
+    criteria = all_criteria.model_copy(update={"criteria": tuple(labelled)})
 
-    def read(tag: str, path: Path) -> list[tuple[Debate, list[LabelledTurn]]]:
-        """Read the judge's verdicts and people's labels on each turn."""
+    def read(tag: str, path: Path) -> LabelledDebates:
         debates = []
-        unsettled[tag] = Counter(dict.fromkeys(criteria.keys, 0))
-        for debate, verdicts in _read_debates(path, all_criteria, correct, bad or files.BadLines()):
-            texts = digests(debate, criteria.unit)
-            judged = iter(verdicts)
-            several = labels_of.get(texts, ())
-            turns: list[LabelledTurn] = []
-            for at in range(len(texts)):
-                if criteria.unit == "response" and debate.turns[at].response is None:
-                    continue
-                turns.append((next(judged, {}), [labels[at] for labels in several]))
+        labels_of_run: list[Labels] = []
+        for debate, scores in _read_debates(tag, path, all_criteria, correct, bad):
+            labels_of_debate = labels_of.get(digests(debate, criteria.unit), ())
+            of_run = DebateOfRun(0, debate, unit=criteria.unit)
+            scores_of = dict(of_run.by_turn(scores))
+            turns = []
+            for turn in of_run.places:
+                # Labels of a whole debate stand in its first place.
+                place = 0 if criteria.unit == "debate" else turn
+                labels_of_turn = [labels[place] for labels in labels_of_debate]
+                labels_of_run += labels_of_turn
+                turns.append(TurnAnswers(0, scores_of.get(turn, {}), labels_of_turn))
             debates.append((debate, turns))
-        all_labels = [labels for _, turns in debates for _, labels in turns]
-        for labels_of_turn in all_labels:
-            for key in criteria.keys:
-                unsettled[tag][key] += any(is_unsettled(labels, key) for labels in labels_of_turn)
-        for share in measured:
-            if np.isnan([_answer(share, several) for several in all_labels]).all():
-                key = share.criterion.key
+        for criterion in criteria:
+            if not has_label(criterion, *labels_of_run):
+                key = criterion.key
                 raise InputError(path, f"no turn has a label on {key} in {truth}", field=key)
         return debates
 
     refused: dict[str, str] = {}
     debates_of = each_run(paths, read, refused)
-    # All turns that there are count as yes here: what is expected and lost counts as no.
-    yes = dict.fromkeys(criteria.keys, Verdict(score=1.0, answer=measured[0].category))
-    debates_of_runs = []
-    for pairs in debates_of.values():
-        debates_of_runs.append([(debate, [yes] * len(debate.turns)) for debate, _ in pairs])
-    present_in_runs, lost = present_debates(debates_of_runs, criteria.unit)
-    # Sorted, so that the bootstrap samples do not depend on the order of the files.
-    all_topics = sorted(topics(present_in_runs), key=lambda topic: topic.claim)
-    counts, debates_text, problems = count_verdicts(all_topics, list(debates_of), lost, criteria)
-    places: dict[tuple[object, ...], int] = {}
-    for place, topic in enumerate(all_topics):
-        for conversation in topic.conversations:
-            content = tuple(map(content_of, conversation.turns))
-            for run in conversation.runs:
-                places[run, content] = place
-    labelled_claims: set[int] = set()
+    turns_of, expected_of, debates_text, problems = _by_claim(debates_of, criteria)
     figures = {}
-    contradictions: list[str] = []
-    runs_of: dict[str, list[str]] = defaultdict(list)
-    for run, (tag, pairs) in enumerate(debates_of.items()):
-        present, expected = counts[:, run, 0].T
-        turns = []
-        numbers = []
-        for debate, turns_of_debate in pairs:
-            key = run, tuple(map(content_of, debate.turns))
-            # Neither a copy, nor a debate on a claim of few runs.
-            if key in places and expected[places[key]]:
-                turns += turns_of_debate
-                numbers += [places.pop(key)] * len(turns_of_debate)
-        samples_of = {share: _sample(share, numbers, turns) for share in measured}
-        if not all(sample.labelled.any() for sample in samples_of.values()):
+    unsettled = {}
+    labelled_claims: set[int] = set()
+    notes: list[str] = []
+    runs_of: defaultdict[str, list[str]] = defaultdict(list)
+    for tag, turns, expected in zip(debates_of, turns_of, expected_of, strict=True):
+        shares = {share: correction.judged_turns(share, turns) for share in answer_shares(criteria)}
+        if not all(sample.labelled.any() for sample in shares.values()):
             refused[tag] = f"{tag}: the labels are on claims of few runs"
             continue
         of_run = {}
-        labelled_counts = {}
-        for share, sample in samples_of.items():
-            mean = correction.mean_of_people(sample, present, expected)
+        counts = {}
+        for share, sample in shares.items():
+            mean = correction.yes_rate(sample, expected)
             draws = None
             sums = resampled_sums(mean.parts, samples, seed)
             if sums is not None and sample.labelled_debates >= FEWEST_FOR_INTERVAL:
                 draws = mean.value + sums - mean.parts.sum()
             limits = correction.interval(mean, sample).limits if correct else None
             of_run[share] = Measured(mean.value, draws, limits)
-            contradictions += sample.contradictions(f"{tag}: {share.key}")
-            labelled_counts[share.criterion.key] = sample.labelled.sum()
+            notes += sample.contradictions(f"{tag}: {share.key}")
+            counts[share.criterion.key] = sample.labelled.sum()
             labelled_claims.update(sample.debates[sample.labelled])
-        by_key = ", ".join(f"{key} {count}" for key, count in labelled_counts.items())
-        for text in (
-            f"labelled of {len(turns)} turns: {by_key}",
-            *say_unsettled(unsettled[tag]),
-        ):
-            runs_of[text].append(tag)
         figures[tag] = with_mean(of_run)
+        unsettled[tag] = correction.count_unsettled(turns, criteria)
+        by_key = ", ".join(f"{key} {count}" for key, count in counts.items())
+        for text in (f"labelled of {len(turns)} turns: {by_key}", *say_unsettled(unsettled[tag])):
+            runs_of[text].append(tag)
+    notes += categories_in_words(all_criteria)
+    for key in all_criteria.keys:
+        if key not in criteria.keys:
+            notes.append(f"{key} has no label in {truth}, and is left out")
     notes += [f"{names_of(tags)}: {text}" for text, tags in runs_of.items()]
     return share_report(
         figures,
@@ -203,42 +171,59 @@ def score_people(
         criteria=criteria,
         debates=debates_text,
         problems=problems,
-        notes=[*contradictions, *notes],
+        notes=notes,
         compare=compare,
         samples=samples,
         seed=seed,
     )
 
 
-LabelledTurn = tuple[Verdicts, Sequence[Labels]]
-"""The judge's verdicts on a turn, and people's labels."""
-
-
-def _sample(
-    share: AnswerShare, debates: Sequence[int], turns: Sequence[LabelledTurn]
-) -> JudgedTurns:
-    """Return what judge and people say of the turns; a missing verdict is a no."""
-    scores = []
-    for verdicts, _ in turns:
-        scores.append(share.of(verdicts.get(share.criterion.key, Verdict())) or 0.0)
-    labels = [_answer(share, several) for _, several in turns]
-    return JudgedTurns(np.array(debates), np.array(scores), np.array(labels))
-
-
-def _answer(share: AnswerShare, several: Sequence[Labels]) -> float:
-    """Return the mean of people's labels on a turn; nan without one."""
-    answers = [share.of_label(labels) for labels in several]
-    known = [answer for answer in answers if not np.isnan(answer)]
-    return fmean(known) if known else np.nan
+def has_label(criterion: Criterion, *turns: Labels) -> bool:
+    """Whether a turn has a label on a criterion."""
+    return any(labels.get(criterion.key) is not None for labels in turns)
 
 
 def _read_debates(
-    path: Path, criteria: Criteria, correct: bool, bad: files.BadLines
-) -> Iterator[tuple[Debate, Sequence[Verdicts]]]:
-    """Yield the debates of a run, with the verdicts that correct the labels."""
+    tag: str, path: Path, criteria: Criteria, correct: bool, bad: files.BadLines | None
+) -> Iterator[tuple[Debate, Sequence[Scores]]]:
+    """Yield the debates of a run, with the judge's scores that correct the labels."""
     if not correct:
         for debate, _ in files.read_views(path, bad, keep_lost=True):
             yield debate, ()
         return
-    read_evaluated(path.name, path, criteria, files.BadLines(skip=True))  # refuses others
-    yield from read_judged(path, criteria, bad)
+    rows = read_evaluated(tag, path, criteria, bad).rows
+    debates = read_judged(path, criteria, files.BadLines(skip=True))
+    for row, (debate, _) in zip(rows, debates, strict=True):
+        scores = []
+        for turn in row.turns:
+            scores.append({key: read.score for key, read in turn.items()})
+        yield debate, scores
+
+
+def _by_claim(
+    debates_of: Mapping[str, LabelledDebates], criteria: Criteria
+) -> tuple[list[list[TurnAnswers]], Floats, dict[str, str], Problems]:
+    """Return the turns of each run, numbered by the claims of their debates.
+
+    Copies and debates on claims of few runs are left out. Returns also how many turns each run
+    should have by claim, how many debates it has, and its problems.
+    """
+    # All turns that there are count as yes here: what is expected and lost counts as no.
+    yes = dict.fromkeys(criteria.keys, Verdict(score=1.0, answer="yes"))
+    pairs_of_runs = []
+    turns_by_content = []
+    for debates in debates_of.values():
+        pairs_of_runs.append([(debate, [yes] * len(turns)) for debate, turns in debates])
+        turns_by_content.append({content_of(debate.turns): turns for debate, turns in debates})
+    present, lost = present_debates(pairs_of_runs, criteria.unit)
+    topics = sorted_topics(present)
+    counts, debates_text, problems = count_verdicts(topics, list(debates_of), lost, criteria)
+    expected = counts[..., 0, 1]
+    turns_of: list[list[TurnAnswers]] = [[] for _ in debates_of]
+    for claim, topic in enumerate(topics):
+        for conversation in topic.conversations:
+            for run in conversation.runs:
+                if expected[claim, run]:
+                    turns = turns_by_content[run][content_of(conversation.turns)]
+                    turns_of[run] += [turn._replace(debate=claim) for turn in turns]
+    return turns_of, expected.T, debates_text, problems

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import Final
 
 import numpy as np
@@ -67,10 +68,15 @@ class AnswerShare:
         is_scale = verdict.score is None or self.criterion.answers.kind == "scale"
         return verdict.score if is_scale else float(verdict.yes)
 
-    def of_label(self, labels: Labels) -> float:
-        """Return what a label adds; nan without one."""
-        label = label_score(labels, self.criterion)
-        return float(label == self.place) if self.category and not np.isnan(label) else label
+    def of_score(self, score: float | None) -> float:
+        """Return what a score adds, which is the place of a category; without one, nothing."""
+        return float(score == self.place if self.category else score or 0)
+
+    def of_labels(self, several: Iterable[Labels]) -> float:
+        """Return the mean of people's labels on a turn; nan without one."""
+        scores = [label_score(labels, self.criterion) for labels in several]
+        known = [self.of_score(score) for score in scores if not np.isnan(score)]
+        return fmean(known) if known else np.nan
 
 
 def answer_shares(criteria: Iterable[Criterion]) -> list[AnswerShare]:
@@ -194,12 +200,12 @@ def _count_each(
         for conversation in topic.conversations:
             for run in conversation.repeated:
                 problems[names[run], "debates given twice, the first counts"] += 1
-            for run, verdicts in conversation.counted:
-                of_turn = count_yes([verdicts], criteria)
-                missing = len(criteria) - int(of_turn[firsts, 1].sum())
-                problems[names[run], "missing verdicts"] += missing
-                counts[claim, run, :, 0] += of_turn[:, 0]
-                counts[claim, run, :, 1] += 1
+            for run, verdicts in conversation.verdicts:
+                expected = [verdicts[place] for place in conversation.places]
+                counts[claim, run] = count_yes(expected, criteria)
+                missing = len(expected) - counts[claim, run, firsts, 1]
+                problems[names[run], "missing verdicts"] += int(missing.sum())
+                counts[claim, run, :, 1] = len(expected)
     return counts, problems
 
 

@@ -70,9 +70,7 @@ class Reference:
                 self._by_turn[turn].add(place)
 
     @classmethod
-    def of_debates(
-        cls, source: Path, debates: Sequence[Debate], unit: Unit = "response"
-    ) -> Reference:
+    def of_debates(cls, source: Path, debates: Sequence[Debate], unit: Unit) -> Reference:
         """Make it of the labelled debates."""
         texts = [digests(debate, unit) for debate in debates]
         keys = [key_of(debate, number) for number, debate in enumerate(debates, 1)]
@@ -102,11 +100,12 @@ class Reference:
         known = {place for line in lines for place in self._equal(line)}
         keys = {("", ""), *(line.key for line in lines)}
         expected = []
-        for place in places:
+        # In the order of the texts, so that the order of the labels does not decide what is lost.
+        for place in sorted(places, key=lambda place: tuple(self.turns[place])):
             if place in known or self.keys[place] not in keys:
                 expected.append(place)
                 keys.add(self.keys[place])
-        return expected
+        return sorted(expected)
 
     def _equal(self, row: JudgedLine) -> Iterator[int]:
         """Yield the debates that have the words of a line, as far as it goes."""
@@ -210,16 +209,15 @@ def find_reference(
 
 
 def known_reference(
-    truth: Path, labels: Labelled, criteria: Criteria | None = None, debates: Path | None = None
+    truth: Path, labels: Labelled, criteria: Criteria, debates: Path | None = None
 ) -> Reference | None:
     """Return the labelled debates: of a file, of the digests in the labels, or of the file beside.
 
     The labels are those of `read_truth`. The file beside is `X.jsonl` of `X-labels.jsonl`, or
     `debates.jsonl`; a file of another shape is not theirs.
     """
-    unit = criteria.unit if criteria is not None else "response"
     if debates is not None:
-        return Reference.of_debates(debates, list(files.read_debates(debates)), unit)
+        return Reference.of_debates(debates, list(files.read_debates(debates)), criteria.unit)
     of_labels = Reference.of_labels(truth, labels)
     stem = truth.name.removesuffix(".gz").removesuffix(".jsonl")
     if of_labels is not None or not stem.endswith("labels"):
@@ -234,9 +232,24 @@ def known_reference(
             labelled = list(files.read_debates(path))
         except InputError:
             continue
-        if [len(digests(debate, unit)) for debate in labelled] == sizes:
-            return Reference.of_debates(path, labelled, unit)
+        if [len(digests(debate, criteria.unit)) for debate in labelled] == sizes:
+            return Reference.of_debates(path, labelled, criteria.unit)
     return None
+
+
+def order_by_texts(labels: Labelled, runs: Sequence[Run], reference: Reference | None) -> list[int]:
+    """Return the places of the labels in the order of the debates' texts.
+
+    So the bootstrap samples are the same, whatever the order of the debates in the files. Labels
+    and runs without texts stay in their order. Without a reference, the lines of all runs are in
+    the labels' order; of a debate that one of them lost, others may have the texts.
+    """
+    texts: Sequence[Sequence[str]]
+    if reference is not None:
+        texts = reference.turns
+    else:
+        texts = list(map(max, zip(*[run.conversations for run in runs], strict=True)))
+    return sorted(range(len(labels)), key=lambda place: tuple(texts[place]))
 
 
 class _Example(BaseModel):

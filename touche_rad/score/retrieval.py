@@ -69,6 +69,8 @@ def score_retrieval(
     relevance: dict[str, dict[str, int]] = {}
     for query, document, grade in read_qrels(qrels):
         relevance.setdefault(query, {})[document] = grade
+    # Whatever the order of the file, the bootstrap samples are the same.
+    relevance = dict(sorted(relevance.items()))
     paths = named(runs)
     marked = baseline_names(baselines, paths)
     problems: list[Problem] = []
@@ -80,14 +82,12 @@ def score_retrieval(
         if scores and relevance and scores.keys().isdisjoint(relevance):
             ids = f"expected ids such as {next(iter(relevance))!r}, not {next(iter(scores))!r}"
             raise InputError(path, f"no query of {qrels.name} is in this run: {ids}")
-        for query in relevance:
-            if query not in scores:
-                message = f"{query} counts as 0"
-                problems.append(Problem(run=tag, kind=ProblemKind.NO_QUERY, message=message))
-        for query in scores:
-            if query not in relevance:
-                message = f"{query} is left out"
-                problems.append(Problem(run=tag, kind=ProblemKind.EXTRA_QUERY, message=message))
+        for kind, queries, effect in (
+            (ProblemKind.NO_QUERY, relevance.keys() - scores, "counts as 0"),
+            (ProblemKind.EXTRA_QUERY, scores.keys() - relevance, "is left out"),
+        ):
+            for query in sorted(queries):
+                problems.append(Problem(run=tag, kind=kind, message=f"{query} {effect}"))
 
         # The mean of each measure over the queries, with its bootstrap samples.
         values = {name: dict.fromkeys(relevance, 0.0) for name in measures}

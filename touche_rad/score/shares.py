@@ -18,7 +18,7 @@ from touche_rad.records import FrozenRecord
 from touche_rad.samples import SAMPLES
 from touche_rad.score.cautions import different_judges, without_model
 from touche_rad.score.confusion import missing_answer
-from touche_rad.score.conversations import DebateOfRun, content_of, topics
+from touche_rad.score.conversations import DebateOfRun, content_of, sorted_topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, named
 from touche_rad.score.rates import (
@@ -240,9 +240,7 @@ def shares_of_debates(
         others = of_runs - Counter(of_run.run for of_run in debates)
     # Runs without verdicts, which a report may have, are compared with none.
     judged = {debate.run for debate in debates if debate.verdicts}
-    topics_of_judged = topics(debate for debate in debates if debate.run in judged)
-    # Whatever the order of the files, the bootstrap samples are the same.
-    all_topics = sorted(topics_of_judged, key=lambda topic: topic.claim)
+    all_topics = sorted_topics([debate for debate in debates if debate.run in judged])
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
     for run, count in others.items():
         problems[tags[run], "debates that the input does not have, not counted"] = count
@@ -294,7 +292,7 @@ def _debates_of_input(
     for of_run in debates:
         claim = of_run.debate.claim or of_run.debate.thesis
         of_claim = contents[of_run.run, claim]
-        content = tuple(map(content_of, of_run.debate.turns))
+        content = content_of(of_run.debate.turns)
         if content in of_claim or len(of_claim) < expected[claim]:
             of_claim.add(content)
             lacking[of_run.run][claim] -= 1

@@ -64,10 +64,11 @@ def ratio_interval(
     return interval(drawn[:, 0] / drawn[:, 1])
 
 
-def share_interval(count: int, total: int) -> tuple[float, float]:
-    """Return the interval of a share (Wilson 1927), which is right for few and for none, too."""
-    z = 1.96
-    share = count / total
+def share_interval(share: float, total: float, z: float = 1.96) -> tuple[float, float]:
+    """Return the interval of a share (Wilson 1927), which is right for few and for none, too.
+
+    `z` is the quantile of the distribution: of the normal one, or of Student's t.
+    """
     centre = share + z**2 / (2 * total)
     reach = z * math.sqrt(share * (1 - share) / total + (z / (2 * total)) ** 2)
     scale = 1 + z**2 / total

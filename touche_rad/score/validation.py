@@ -394,9 +394,8 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
             place = f"turn {turn}: {criterion.title}"
             cause = verdict.fallback if verdict else ""
             result.count(VERDICTS, cause, line, f"{place} has a fallback score: ")
-            is_category = verdict is not None and criterion.answers.kind == "categories"
-            if is_category:  # the answer alone is its verdict
-                continue
+            if verdict and criterion.answers.kind == "categories":
+                continue  # the answer alone is its verdict
             if verdict is None or verdict.score is None:
                 result.add(line, "a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:

@@ -153,7 +153,8 @@ def result_of(
     """Count the wins and rate the debaters."""
     games = list(debates)
     numbers = {name: number for number, name in enumerate(names)}
-    motions = dict.fromkeys(contest.motion for contest, _ in games)
+    # Sorted, so that the order of the claims does not decide the bootstrap samples.
+    motions = sorted({contest.motion for contest, _ in games})
     claims = {motion: number for number, motion in enumerate(motions)}
     wins = np.zeros((len(claims), len(names), len(names)))
     pro_shares: list[float] = []
