@@ -387,7 +387,8 @@ def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_
     html = page.read_text("utf-8")
     result = read_ratings(out)
     (board,) = Page(page).data["report"]["boards"]
-    assert board["matrix"]["rows"] == [list(row) for row in result.shares]
+    shares = [[share and float(format_share(share)) for share in row] for row in result.shares]
+    assert board["matrix"]["rows"] == shares
     assert [row["value"] for row in board["rows"]] == [row.rating for row in result.standings]
     assert "City centres should be closed to private cars." in html, "the debates are there too"
     assert '"about":"verbatim against grounded"' in html, (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from pathlib import Path
 from typing import Any
@@ -21,6 +20,7 @@ from touche_rad.report import write_report
 
 pytestmark = pytest.mark.services
 
+RELATION = '"Relation": {"score": 0.9'
 TITLE = ".reader h2"
 NUMBERS = """() => [rad.number(.825), rad.signed(-.003), rad.between(-.003, .041),
   rad.signed(-.0004)].join(" ")"""
@@ -28,6 +28,11 @@ IS_IN_THE_WINDOW = """(selector) => { const box = document.querySelector(selecto
   return box.top >= document.querySelector('.bar').offsetHeight - 1 && box.bottom <= innerHeight; }"""
 IS_IN_VIEW = """(element) => { const { left, right } = element.getBoundingClientRect();
   return left >= 0 && right <= innerWidth; }"""
+CITATIONS_AT_THE_START_OF_A_LINE = """() => [...Array(80).keys()].filter((number) => {
+  const answer = document.querySelector('.answer');
+  answer.style.width = `${140 + 4 * number}px`;
+  return answer.querySelector('.ref').getBoundingClientRect().left <
+    answer.getBoundingClientRect().left + 8; }).length"""
 TAB_STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')]
   .filter(element => element.tabIndex >= 0 && element.checkVisibility()).length"""
 WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
@@ -43,11 +48,10 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> str:
         write_evaluations(folder / f"{name}.jsonl", debates, score)
         for name, score in (("strict", 0.1), ("kind", 0.9))
     ]
-    line = runs[1].read_text("utf-8").replace('"score": 0.9', '"score": 0.1', 1)
-    (folder / "almost.jsonl").write_text(line, "utf-8")
+    text = runs[1].read_text("utf-8").replace(RELATION, RELATION.replace("9", "1"), 1)
     identity = {"output": "kind.jsonl", "identity": {"judge": "length"}}
     write_records(folder / "kind.jsonl.status.json", END_OF_RUN | identity)
-    runs.append(folder / "almost.jsonl")
+    runs.append(write_lines(folder / "almost.jsonl", text.splitlines()))
     write_report(runs, folder / "report", labels=demo_file("labels.jsonl"))
     return (folder / "report" / "index.html").as_uri()
 
@@ -209,6 +213,7 @@ def test_marks_follow_hover_and_focus(open_page: OpenPage, tmp_path: Path) -> No
     assert_count(page, ".sentence.lit", 1)
     page.mouse.move(0, 0)
     assert_count(page, ".lit", 0)
+    assert page.evaluate(CITATIONS_AT_THE_START_OF_A_LINE) == 0
     page.locator(".ref").first.focus()
     assert page.locator("mark.lit").inner_text() == "Zoos breed rare animals."
     page.keyboard.press("Enter")
@@ -261,7 +266,7 @@ def test_two_rows_show_their_difference_and_the_turns(
     assert re.search(r"kind − almost: \+?−?\.\d+ \[.*\] not significant", pair.inner_text())
     assert re.search(r"Quality \+?−?\.\d+ \[.*\]\s*Relation", pair.inner_text())
     pair.locator("li a").click()
-    page.wait_for_selector(".verdict-table")
+    page.wait_for_selector(".reason .verdict:has-text('Relation')")
     assert_count(page, ".verdict-table tbody tr:not(.label)", 2)
     page = open_page(twenty, phone=phone)
     boxes = page.locator(".run input")
@@ -431,13 +436,11 @@ def test_verdicts_on_a_whole_debate_stand_above_its_turns(
 
 def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     contest = read_records(demo_file("contests.jsonl"))[0]
-    lines = []
+    runs = []
     for judge, winner in (("a", "Mara"), ("b", "Teo")):
         outcome = {"winner": winner, "scores": {"Mara": {"general": 8}, "Teo": {"general": 5}}}
-        lines.append((judge, json.dumps({"id": contest["id"], "judge": judge, "outcome": outcome})))
-    for judge, line in lines:
-        (tmp_path / f"{judge}.jsonl").write_text(line + "\n", "utf-8")
-    runs = [tmp_path / "a.jsonl", tmp_path / "b.jsonl"]
+        line = {"id": contest["id"], "judge": judge, "outcome": outcome}
+        runs.append(write_records(tmp_path / f"{judge}.jsonl", line))
     write_report(runs, tmp_path / "w.html", labels=demo_file("contests.jsonl"))
     for phone in (False, True):
         page = open_page(
@@ -446,5 +449,6 @@ def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
         wait_for_position(page, "1 of 1")
         page.wait_for_selector(".reader .turn >> nth=1")
         assert_count(page, ".reader .turn", 2)
+        assert page.locator(".cards [data-head=b]").last.evaluate(IS_IN_VIEW)
         assert_accessible(page)
         assert_fits(page)

@@ -50,7 +50,7 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table() -> None:
     calls = calls_of(page)
     assert [call["step"] for call in calls] == [STEP] * 15
     assert {call["answer"] for call in calls} == {ANSWER}
-    table = page.data["report"]["costs"]
+    table = page.data["report"]["cost"]
     costs = dict(zip(table["heads"], table["rows"][0], strict=True))
     assert costs["step"] == STEP
     assert costs["calls"] == 15

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import pytest
 
@@ -68,13 +69,11 @@ def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: P
     (debate,) = debates_of(page)
     verdict = verdict_of(page)
     gold = read_records(CONTESTS)[0]["gold"]["general"]
-    rows = [
-        dict(zip(debate["winners"]["heads"], row, strict=True)) for row in debate["winners"]["rows"]
-    ]
-    assert rows[0]["general"] == [gold, "side pro"]
-    assert rows[1]["winner"] == ["Mara", "side pro"]
-    assert rows[1]["sides swapped"] == ["Teo", "side con"]
-    assert rows[1]["general"] == ["Mara: Mara 8.00, Teo 5.50", "side pro"]
+    rows = {name: cells for name, *cells in debate["winners"]["rows"]}
+    assert rows["winner"] == [None, ["Mara", "num side pro"]]
+    assert rows["sides swapped"] == [None, ["Teo", "num side con"]]
+    assert rows["general"] == [[gold, "num side pro"], ["Mara 8.00 : 5.50", "num side pro"]]
+    assert "general,o,Mara,8.0,5.5" in unquote(debate["winners"]["csv"])
     assert [speech[:2] for speech in debate["speeches"][:2]] == [["Mara", "pro"], ["Teo", "con"]]
     assert verdict["reason"] == "PART"
     assert verdict["comment"] == "WHY-MARA"

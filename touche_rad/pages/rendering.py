@@ -133,8 +133,5 @@ def _environment() -> Environment:
 
 def _digests(texts: Sequence[str]) -> str:
     """Return the sources of a policy that allow exactly these scripts or styles."""
-    sources = []
-    for text in texts:
-        digest = base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()
-        sources.append(f"'sha256-{digest}'")
-    return " ".join(sources)
+    digests = [hashlib.sha256(text.encode()).digest() for text in texts]
+    return " ".join(f"'sha256-{base64.b64encode(digest).decode()}'" for digest in digests)

@@ -56,16 +56,17 @@ def debates_as_json(
     for number, topic in enumerate(topics):
         for conversation in topic.conversations:
             turns, marks = _turns(conversation, criteria)
-            verdicts: list[str] = []
-            for _, verdicts_of_run in conversation.verdicts:
-                for of_turn in verdicts_of_run:
-                    for criterion in criteria:
-                        place = place_of_verdict(criterion, of_turn.get(criterion.key))
-                        verdicts.append(_letter(criterion, place))
-            labels: list[str] = []
-            for labels_of_turn in conversation.labels:
-                for criterion in criteria:
-                    labels.append(_letter(criterion, labels_of_turn.get(criterion.key)))
+            verdicts = [
+                _letter(criterion, place_of_verdict(criterion, of_turn.get(criterion.key)))
+                for _, verdicts_of_run in conversation.verdicts
+                for of_turn in verdicts_of_run
+                for criterion in criteria
+            ]
+            labels = [
+                _letter(criterion, labels_of_turn.get(criterion.key))
+                for labels_of_turn in conversation.labels
+                for criterion in criteria
+            ]
             # The script of the page reads these columns by their order.
             debates.append(
                 [

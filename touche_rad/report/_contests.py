@@ -11,10 +11,10 @@ from touche_rad import files
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.files import BadLines, Judgement, Kind
-from touche_rad.report.boards import page_table
+from touche_rad.report.boards import Board, csv_link, page_table
 from touche_rad.report.sources import Source
 from touche_rad.score import kind_of, words
-from touche_rad.score.tables import NONE
+from touche_rad.score.tables import NONE, csv_rows
 from touche_rad.text import map_texts
 
 Entry = dict[str, Any]
@@ -57,10 +57,9 @@ def _record(
             by = speech.rest.get(FALLBACK)
             speeches.append((speech.speaker, sides[speech.speaker], speech.text, by))
         for dimension, winners in contest.gold.items():
-            if isinstance(winners, str):
-                gold[str(dimension)] = [winners]
-            elif isinstance(winners, list | tuple):
-                gold[str(dimension)] = list(map(str, winners))
+            names_of_winners = [winners] if isinstance(winners, str) else winners
+            if isinstance(names_of_winners, list | tuple):
+                gold[str(dimension)] = list(map(str, names_of_winners))
 
     right = [name for name in gold.get("general", ()) if name]
     dimensions = dict.fromkeys(gold)
@@ -68,37 +67,25 @@ def _record(
     for outcome in outcomes:
         for of_speaker in (outcome.winners, *outcome.scores.values()):
             dimensions |= dict.fromkeys(of_speaker)
-    rows: list[list[object]] = []
+    speakers = list(sides) or list(dict.fromkeys(name for of in outcomes for name in of.scores))
+    results: list[list[Any]] = []
     if gold:
-        decided = [_colored(" and ".join(gold.get(name, ())), sides) for name in dimensions]
-        rows.append(["human decision", None, None, *decided])
+        for name in dimensions:
+            results.append([name, "human decision", " and ".join(gold.get(name, ()))])
     verdicts = []
-    winners_of_runs: set[str] = set()
     tags: dict[str, list[str]] = {"speaker": list(sides), "winner": [], "only": []}
     if any(by for _, _, _, by in speeches):
         tags["only"].append("a fallback answered")
     for run, judgement in judgements:
         outcome = _renamed(judgement.outcome, names)
         swapped = _renamed(judgement.swapped, names)
-        row: list[object] = [
-            run,
-            _colored(outcome.decision or "none", sides),
-            _colored(swapped.decision or "none", sides) if swapped else None,
-        ]
+        results.append(["winner", run, outcome.decision or "none"])
+        if swapped:
+            results.append(["sides swapped", run, swapped.decision or "none"])
         for name in dimensions:
-            scores = [
-                f"{speaker} {words.number(of_speaker[name])}"
-                for speaker, of_speaker in outcome.scores.items()
-                if name in of_speaker
-            ]
-            text = ", ".join(scores)
-            winner_of_dimension = outcome.winners.get(name)
-            if winner_of_dimension:
-                text = f"{winner_of_dimension}: {text}" if text else winner_of_dimension
-            row.append(_colored(text, sides, winner_of_dimension))
-        rows.append(row)
+            scores = [outcome.scores.get(speaker, {}).get(name) for speaker in speakers]
+            results.append([name, run, outcome.winners.get(name), *scores])
         winner = outcome.decision or ""
-        winners_of_runs.add(winner)
         side = sides.get(winner, winner or "no winner")
         tags["winner"] += [side, f"{side} by {run}"]
         if swapped is not None and swapped.winner != outcome.winner:
@@ -117,23 +104,38 @@ def _record(
                 "tables": [page_table(*content) for content in _tables(outcome.details)],
             }
         )
-    if len(winners_of_runs) > 1:
+    if len({verdict["winner"] for verdict in verdicts}) > 1:
         tags["only"].append("panels disagree")
     motion = contest.motion if contest else key
     entry = {"id": key, "text": motion, "about": " against ".join(sides), "tags": tags}
-    heads = ["panel", "winner", "sides swapped", *dimensions]
     record = {
         "sides": dict(sides),
         "speeches": speeches,
-        "winners": page_table("Winners", heads, rows) if rows else None,
+        "winners": _winners(results, sides, speakers) if results else None,
         "verdicts": verdicts,
     }
     return entry, record
 
 
-def _colored(text: str, sides: Mapping[str, str], speaker: str | None = None) -> list[str]:
-    """Return a cell in the colour of a speaker's side."""
-    return [text, f"side {sides.get(speaker or text, '')}"]
+def _winners(
+    results: Sequence[Sequence[Any]], sides: Mapping[str, str], speakers: Sequence[str]
+) -> Board:
+    """Return a table of the winners, in the colour of their sides: dimensions by panels.
+
+    A result has the dimension, the panel, the winner and the scores of the speakers.
+    """
+    cells: dict[str, dict[str, list[str]]] = {"winner": {}, "sides swapped": {}}
+    for dimension, panel, winner, *scores in results:
+        texts = [winner or ""]
+        if any(score is not None for score in scores):
+            texts.append(" : ".join(map(words.number, scores)))
+        cell = [" ".join(texts).strip(), f"num side {sides.get(winner, '')}"]
+        cells.setdefault(dimension, {})[panel] = cell
+    panels = dict.fromkeys(panel for _, panel, *_ in results)
+    rows = [[name, *map(of_panel.get, panels)] for name, of_panel in cells.items() if of_panel]
+    content = page_table(f"Winners (scores: {' : '.join(speakers)})", ["dimension", *panels], rows)
+    csv = csv_rows([["dimension", "panel", "winner", *speakers], *results])
+    return {**content, "csv": csv_link(csv)}
 
 
 def _graph_of(details: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -207,31 +209,24 @@ def _tables(details: object, name: str = "") -> Iterator[tuple[str, list[str], l
         for key, value in details.items():
             if key != "timeline":
                 yield from _tables(value, f"{name} {key}".strip())
-    rows: list[Mapping[str, object]] = []
-    if isinstance(details, list):
-        rows = [row for row in details if isinstance(row, Mapping)]
-    # A value with records in it becomes tables of its own.
-    heads: dict[str, None] = {}
-    lines = []
+    rows = details if isinstance(details, list) else []
+    lines: list[dict[str, str]] = []
     nested_of_rows = []
     for row in rows:
+        if not isinstance(row, Mapping):
+            continue
         texts = {}
-        nested = {}
+        nested = {}  # a value with records in it becomes tables of its own
         for key, value in row.items():
-            inner = value if isinstance(value, list) else ()
-            if isinstance(value, Mapping) or any(
-                isinstance(part, Mapping | list) for part in inner
-            ):
+            parts = value if isinstance(value, list) else [value]
+            if any(isinstance(part, Mapping | list) for part in parts):
                 nested[key] = value
             else:
-                heads[key] = None
-            if isinstance(value, list):
-                texts[key] = ", ".join(map(str, value))
-            else:
-                texts[key] = NONE if value is None else str(value)
+                texts[key] = NONE if value is None else ", ".join(map(str, parts))
         lines.append(texts)
         nested_of_rows.append(nested)
+    heads = list(dict.fromkeys(head for texts in lines for head in texts))
     if heads:
-        yield name, list(heads), [[texts.get(head, NONE) for head in heads] for texts in lines]
+        yield name, heads, [[texts.get(head, NONE) for head in heads] for texts in lines]
     for number, nested in enumerate(nested_of_rows, 1):
         yield from _tables(nested, f"{name} {number}:")

@@ -6,6 +6,7 @@ interval, and cells under `columns`. Tables that few readers need are `tables`, 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
@@ -17,7 +18,7 @@ from touche_rad.contests.score_report import (
     SIDE_COLUMNS,
     ContestReport,
 )
-from touche_rad.contests.tournament.result import Tournament
+from touche_rad.contests.tournament.result import Tournament, rounded_share
 from touche_rad.criteria import Criterion
 from touche_rad.score import words
 from touche_rad.score.cautions import WITHOUT_MODEL
@@ -43,6 +44,8 @@ Board = dict[str, Any]
 Scored = Report | ContestReport
 _MOST_PAIRED: Final = 60
 """The most runs of which each pair is compared."""
+_NUMBER: Final = re.compile(r"≈?([-+−]?\d*\.?\d+)( %)?|–")
+"""A number as pages show it, or none."""
 _MEASURES: Final[Columns] = {
     "{precision}": "precision",
     "{recall}": "recall",
@@ -66,11 +69,15 @@ def page_table(
 
     A cell may be a list: its text or number, its class, and a link.
     """
-    plain = []
-    for row in rows:
-        plain.append([cell[0] if isinstance(cell, list) else cell for cell in row])
-    csv = _csv_link(csv_rows([heads, *plain]))
+    csv = csv_link(csv_rows([heads, *(map(_csv_cell, row) for row in rows)]))
     return {"caption": caption, "heads": list(heads), "rows": rows, "csv": csv, "note": note}
+
+
+def _csv_cell(cell: object) -> object:
+    """Return a cell as programs read it: numbers have a plain minus and no percent sign."""
+    content = cell[0] if isinstance(cell, list) else cell
+    number = _NUMBER.fullmatch(content) if isinstance(content, str) else None
+    return (number[1] or "").replace("−", "-") if number else content
 
 
 def _page_table(caption: str, content: Table) -> Board:
@@ -89,11 +96,7 @@ def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Boa
         "digits": 2,
         "columns": [],
         "tables": [],
-        "matrix": None,
-        "compared": [],
         "pairs": [],
-        "base": "",
-        "link": "",
     }
     return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
 
@@ -102,12 +105,16 @@ def boards_of(report: Scored) -> list[Board]:
     """Return the boards of scores: one, or for panels one for each dimension."""
     if isinstance(report, ContestReport):
         return list(_boards_of_panels(report))
+    measure = MEAN
     if isinstance(report, JudgementReport):
-        return [_with_all_measures(_judgements(report), report, MEAN)]
-    if isinstance(report, ShareReport):
-        return [_with_all_measures(_shares(report), report, MEAN)]
-    assert isinstance(report, RetrievalReport)
-    return [_with_all_measures(_retrieval(report), report, report.measures[0])]
+        content = _judgements(report)
+    elif isinstance(report, ShareReport):
+        content = _shares(report)
+    else:
+        assert isinstance(report, RetrievalReport)
+        content = _retrieval(report)
+        measure = report.measures[0]
+    return [_with_all_measures(content, report, measure)]
 
 
 def faults_of(report: Scored) -> Iterator[Fault]:
@@ -129,18 +136,22 @@ def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
         for row in content["rows"]:
             p = report.p_against_first(row["run"], measure)
             row["cells"].append(words.probability(p))
+        if any(row["baseline"] for row in content["rows"]):
+            content["note"] += " The p of a baseline is corrected over the comparisons with it."
     table = _page_table("All measures", report.board())
-    table["csv"] = _csv_link(csv_text(report.records()))
+    table["csv"] = csv_link(csv_text(report.records()))
     return {**content, "tables": [*content["tables"], table]}
 
 
-def _csv_link(text: str) -> str:
+def csv_link(text: str) -> str:
     """Return a link that downloads a CSV file."""
     return "data:text/csv;charset=utf-8," + quote(text.encode("utf-8", "replace"))
 
 
 def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) -> Board:
     """Return the differences of each two runs with their intervals.
+
+    Two that the report compares have its results, so that no other p-value stands in the table.
 
     Args:
         report: The scores.
@@ -149,14 +160,17 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
         units: Number of debates, claims or queries.
     """
     names = [ranked.run for ranked in report.ranking]
+    tested = {(row.measure, frozenset((row.run, row.against))): row for row in report.comparisons}
     pairs: dict[tuple[str, str], list[tuple[object, ...]]] = {}
     for at, name in enumerate(names if len(names) <= _MOST_PAIRED else ()):
         for measures in ([first], [*others]):
-            for row in compare_runs(report.figures, names[at + 1 :], name, measures, units):
+            for pair in compare_runs(report.figures, names[at + 1 :], name, measures, units):
+                row = tested.get((pair.measure, frozenset((pair.run, name))), pair)
                 figures = [
                     value and round(value, 6) for value in (row.difference, row.low, row.high)
                 ]
-                pairs.setdefault((row.run, name), []).append((*figures, row.significant))
+                runs = row.run, row.against
+                pairs.setdefault(runs, []).append((*figures, row.significant))
     rows = [[*pair, figures] for pair, figures in pairs.items()]
     return {"compared": [*others.values()], "pairs": rows}
 
@@ -184,11 +198,10 @@ def _judgements(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     by_name = {(row.run, row.maxim): row for row in report.rows}
     names = [ranked.run for ranked in report.ranking]
-    baselines = [name for name in names if report.is_baseline(name)]
-    base = BASELINE if BASELINE in names else baselines[0]
+    base = BASELINE if BASELINE in names else next(filter(report.is_baseline, names))
     shown = report.used(_MEASURES)
-    heads_of_details = ["criterion", "score", "yes where label no", "no where label yes"]
-    heads_of_details += shown.values()
+    errors = "yes where label no", "no where label yes"
+    heads_of_details = ["criterion", "score", *errors, *shown.values()]
     measured = [criterion for criterion in report.criteria if by_name[base, criterion.key].labelled]
     rows: list[Board] = []
     for ranked in report.ranking:
@@ -212,29 +225,28 @@ def _judgements(report: JudgementReport) -> Board:
             }
         )
     title = lead(rows, report.measure)
-    tables: list[Board] = []
-    text = report.sentences()
     runs = [row for row in rows if not row["baseline"]]
     if runs and measured and any(row.p_holm is not None for row in report.comparisons):
-        title, on = _against_baseline(
+        title = _against_baseline(
             [row["run"] for row in runs],
             base,
             by_pair(report.comparisons, MEAN),
             zip(measured, runs[0]["cells"], strict=False),
         )
-        text = [*text, on]
-    for row, counts in report.confusions():
-        tables.append(_page_table(f"{row.run}, {row.maxim}: labels by answers", counts))
+    tables = [
+        _page_table(f"{row.run}, {row.maxim}: labels by answers", counts)
+        for row, counts in report.confusions()
+    ]
     counted = f"{count_of(report.debates, 'labelled debate')}, {count_of(report.turns, 'turn')}"
-    heads = []
-    for criterion in measured:
-        measure = TITLES[MAIN[criterion.answers.kind]]
-        heads.append([criterion.title, f"{measure} − baseline"])
+    heads = [
+        [criterion.title, f"{TITLES[MAIN[criterion.answers.kind]]} − baseline"]
+        for criterion in measured
+    ]
     return board(
         title,
         rows,
         report.measure,
-        text=text,
+        text=report.sentences(),
         note=f"{counted}. {_drawn(report, 'debates')} Dashed: {base}. Bold differences are "
         "significant (p < .05, corrected by Holm). Exact kappa: Cohen’s, mean of the criteria, "
         "over all labelled turns; an answer is right or wrong, and a missing verdict counts as "
@@ -252,14 +264,13 @@ def _percent(share: float | None) -> str:
 
 def _errors(row: JudgementRow, criterion: Criterion) -> list[object]:
     """Return the errors of a run on a criterion; a count opens its turns."""
-    counts: list[object] = []
+    values: list[object] = [criterion.title, number(row.value)]
+    if criterion.answers.kind != "yes-no":
+        return [*values, NONE, NONE]
     for verdict, label, count in (("yes", "no", row.fp), ("no", "yes", row.fn)):
-        if criterion.answers.kind != "yes-no":
-            counts.append(NONE)
-            continue
         href = reader_link(run=row.run, maxim=row.maxim, verdict=verdict, label=label)
-        counts.append([count, "", href if row.run != BASELINE else ""])
-    return [criterion.title, number(row.value), *counts]
+        values.append([count, "", href if row.run != BASELINE else ""])
+    return values
 
 
 def _against_baseline(
@@ -267,19 +278,17 @@ def _against_baseline(
     baseline: str,
     difference: words.Difference,
     deltas: Iterable[tuple[Criterion, tuple[float, bool]]],
-) -> tuple[str, str]:
-    """Say who beats the baseline, and on which criteria the best run does and does not."""
+) -> str:
+    """Say who beats the baseline, and on which criteria the best run is better and worse."""
     better = []
     for run in runs:
         row = difference(run, baseline)
         if row and row.significant and row.difference > 0:
             better.append(run)
-    groups: dict[str, list[str]] = {"better": []}
+    groups: dict[str, list[str]] = {"better": [], "worse": []}
     for criterion, (delta, sure) in deltas:
         relation = ("better" if delta > 0 else "worse") if sure else "not significantly different"
         groups.setdefault(relation, []).append(f"{criterion.title} ({signed(delta)})")
-    relations = [f"{relation} on {names_of(on)}" for relation, on in groups.items() if on]
-    text = f"Against {baseline}, {runs[0]} is {'; '.join(relations)}."
     subject = f"{len(better)} of {len(runs)} runs beat {baseline}; {runs[0]}"
     if not better:
         subject = f"No run beats {baseline}; {runs[0]}"
@@ -287,9 +296,8 @@ def _against_baseline(
         subject = f"{runs[0]} beats {baseline}"
     if of_leader := difference(runs[0], baseline):
         subject += f": {words.tested(of_leader)}"
-    if groups["better"]:
-        subject += f"; {relations[0]}"
-    return subject, text
+    relations = [f"{relation} on {names_of(on)}" for relation, on in groups.items() if on]
+    return "; ".join([subject, *relations])
 
 
 def _ranked_rows(report: Report, field: str) -> Iterator[tuple[Board, Sequence[Any]]]:
@@ -467,6 +475,6 @@ def tournament_board(result: Tournament) -> Board:
         matrix={
             "caption": "Share of wins of the row against the column, ties as halves",
             "names": [standing.name for standing in result.standings],
-            "rows": result.shares,
+            "rows": [[share and rounded_share(share) for share in row] for row in result.shares],
         },
     )

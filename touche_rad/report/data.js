@@ -100,24 +100,22 @@ rad.report = { data: rad.island("report"), tabs: {} };
     background: `color-mix(in srgb, var(--accent) ${Math.round(38 * Math.max(share || 0, 0))}%, transparent)`,
   });
 
-  /* A table of report.boards.page_table, which can be sorted. Cells are texts, numbers, null, or
-     [text, class, link]. */
-  const order = (a, b) =>
-    typeof a === "number" && typeof b === "number"
-      ? a - b
-      : String(a).localeCompare(String(b), "en", { numeric: true });
+  /* A table of report.boards.page_table, which can be sorted; on phones a row is a card. Cells are
+     texts, numbers, null, or [text, class, link]. */
+  const plain = (cell) => (Array.isArray(cell) ? cell[0] : cell);
+  const isEmpty = (cell) => [null, "", "–"].includes(plain(cell));
+  const FIGURE = /^[[<≈ ]*[-−+\d.][-−\d.,%\] ]*$/;
+  const size = (text) => parseFloat(text.replace(/^[[<≈ ]+/, "").replace("−", "-"));
+  const order = (a, b) => size(a) - size(b) || a.localeCompare(b, "en", { numeric: true });
   rad.report.Table = ({ caption, heads, rows, csv, isGrid }) => {
     const [{ by, down }, sort] = rad.useState({});
-    const plain = (value) => (Array.isArray(value) ? value[0] : value);
-    const empty = (value) => [null, "", "–"].includes(value);
-    const numeric = heads.map((_, at) =>
-      rows.some((row) => /^[-−\d.,]+$/.test(plain(row[at]) ?? "")),
-    );
+    const kinds = heads.map((_, at) => rows.some((row) => FIGURE.test(plain(row[at]))) && "num");
+    const columns = [...heads.keys()].filter((at) => !at || rows.some((row) => !isEmpty(row[at])));
     const shown = [...rows];
     if (by !== undefined) {
       shown.sort((first, second) => {
-        const [a, b] = [plain(first[by]), plain(second[by])];
-        return empty(a) - empty(b) || (empty(a) ? 0 : order(a, b) * (down ? -1 : 1));
+        const [a, b] = [first[by], second[by]];
+        return isEmpty(a) - isEmpty(b) || order(`${plain(a)}`, `${plain(b)}`) * (down ? -1 : 1);
       });
     }
     const text = (value) => {
@@ -126,8 +124,8 @@ rad.report = { data: rad.island("report"), tabs: {} };
       }
       return Number.isInteger(value) && !isGrid ? value.toLocaleString("en") : rad.number(value);
     };
-    const view = (value, row, at) => {
-      const [content, kind, href] = Array.isArray(value) ? value : [value];
+    const view = (cell, row, at) => {
+      const [content, kind, href] = Array.isArray(cell) ? cell : [cell];
       return href && rad.report.hasDebates
         ? html`<a href=${href} data-at="${row}.${at}" tabindex=${isGrid && (row || at) ? -1 : null}
             >${text(content)}</a
@@ -136,9 +134,10 @@ rad.report = { data: rad.island("report"), tabs: {} };
     };
     const shade = (value) => (isGrid && Array.isArray(value) ? rad.report.shade(value[0]) : null);
     return html`<div class="scroll" tabindex="0" role="group" aria-label=${caption}>
-      <table class=${isGrid && "grid"} onKeyDown=${rad.roving}>
+      <table class=${isGrid ? "grid" : "cards"} onKeyDown=${rad.roving}>
         <caption>
-          ${caption}${" "}
+          <b>${caption}</b
+          >${" "}
           ${
             csv &&
             html`<a
@@ -152,18 +151,18 @@ rad.report = { data: rad.island("report"), tabs: {} };
         </caption>
         <thead>
           <tr>
-            ${heads.map(
-              (head, at) =>
+            ${columns.map(
+              (at) =>
                 html`<th
                   scope="col"
-                  class=${numeric[at] && "num"}
+                  class=${kinds[at]}
                   aria-sort=${by === at ? (down ? "descending" : "ascending") : null}
                 >
                   <button
                     class="sort"
-                    onClick=${() => sort({ by: at, down: by === at ? !down : numeric[at] })}
+                    onClick=${() => sort({ by: at, down: by === at ? !down : kinds[at] })}
                   >
-                    ${head}
+                    ${heads[at]}
                   </button>
                 </th>`,
             )}
@@ -171,10 +170,20 @@ rad.report = { data: rad.island("report"), tabs: {} };
         </thead>
         <tbody>
           ${shown.map(
-            ([name, ...values], row) =>
+            (cells, row) =>
               html`<tr>
-                <th scope="row"><bdi>${view(name, row, 0)}</bdi></th>
-                ${values.map((value, at) => html`<td class=${numeric[at + 1] && "num"} style=${shade(value)}>${view(value, row, at + 1)}</td>`)}
+                ${columns.map((at) => {
+                  const cell = cells[at];
+                  return at
+                    ? html`<td
+                        class=${kinds[at]}
+                        data-head=${isEmpty(cell) ? null : heads[at]}
+                        style=${shade(cell)}
+                      >
+                        ${view(cell, row, at)}
+                      </td>`
+                    : html`<th scope="row"><bdi>${view(cell, row, 0)}</bdi></th>`;
+                })}
               </tr>`,
           )}
         </tbody>
@@ -186,7 +195,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
     html`<div class="scroll" tabindex="0" role="group" aria-label=${caption}>
       <table class="shares">
         <caption>
-          ${caption}
+          <b>${caption}</b>
         </caption>
         <tbody>
           ${

@@ -225,9 +225,10 @@ def write_report(
         "judges": {source.name: source.origin.plugin("judge") for source in sources},
         "faults": all_faults,
         "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files),
-        "costs": page_table("Model calls by step", cost_heads, cost_rows, note=_COST_NOTE),
         **responses,
     }
+    if cost_rows:
+        data["cost"] = page_table("Model calls by step", cost_heads, cost_rows, note=_COST_NOTE)
     page = _write(out, data, sections, seed)
     sentences = [all_boards[0]["title"], *all_boards[0]["text"]] if all_boards else []
     refused |= unscored
@@ -273,13 +274,13 @@ def _files(
         origin = source.origin
         yield (
             source.name,
-            str(origin.status.get("finished") or "")[:16].replace("T", " "),
+            [str(origin.status.get("finished") or "")[:16].replace("T", " "), "num"],
             source.kind.value,
             origin.plugin("debater"),
             origin.plugin("judge"),
             len(source.debates or source.contests or source.judgements),
             source.path.name,
-            source.sha256,
+            [source.sha256, "num hash"],
         )
     for name in refused:
         yield name, "", "cannot be read", "", "", None, "", ""
@@ -348,9 +349,9 @@ def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], see
         islands.append((f"data-{section.name}", Markup(section.index)))
         for number, part in enumerate(section.parts):
             parts[f"{section.name[0]}{number}"] = part
-    tabs |= {"claims": "Claims"} if data.get("claims") else {}
-    tabs |= {"agreement": "Agreement"} if data.get("agreement") else {}
-    tabs |= {"cost": "Cost"} if data["costs"]["rows"] else {}
+    for name in ("claims", "agreement", "cost", "files"):
+        if data.get(name):
+            tabs[name] = name.capitalize()
     is_file = out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm"))
     if is_file:
         islands += [(f"part-{name}", Markup(part)) for name, part in parts.items()]
@@ -358,7 +359,7 @@ def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], see
         "report/report.html.jinja",
         title=data["title"],
         seed=seed,
-        tabs={**tabs, "files": "Files"},
+        tabs=tabs,
         islands=islands,
         scripts=[read_asset(f"report/{name}.js") for name in _SCRIPTS],
         styles=[read_asset("report/report.css")],

@@ -85,7 +85,8 @@
         const differs = (_, at) =>
           first.letter(runs[0], turn, at) !== second.letter(runs[1], turn, at);
         const at = `d${index + 1}-t${turn + 1}`;
-        return { at, text, turn, size: keys.filter(differs).length };
+        const [maxim, ...others] = keys.filter(differs);
+        return { at, text, turn, maxim, size: maxim ? others.length + 1 : 0 };
       });
     });
     return turns
@@ -93,9 +94,9 @@
       .sort((a, b) => b.size - a.size)
       .slice(0, 10)
       .map(
-        ({ at, text, turn, size }) =>
+        ({ at, text, turn, maxim, size }) =>
           html`<li>
-            <a href=${rad.address.text({ at, with: runs.join(".") })}>${text}</a>${" "}
+            <a href=${rad.address.text({ at, maxim, with: runs.join(".") })}>${text}</a>${" "}
             <span class="soft">turn ${turn + 1}, ${count(size, "criterion", "criteria")}</span>
           </li>`,
       );
@@ -134,6 +135,7 @@
 
   const Row = ({ row, board, base, at, most, open, toggle, pair, pick }) => {
     const faults = faultsOf(row.run);
+    const [, head, tail] = /^(.*?)(.{0,8})$/su.exec(row.run);
     const problems = faults.reduce((total, [, size]) => total + size, 0);
     const href = !faults[1] && rad.report.hasDebates && faults[0]?.[3];
     return html`<tr class=${row.baseline ? "base" : ""}>
@@ -143,10 +145,11 @@
             <button
               class="sort"
               aria-expanded=${open}
+              aria-label=${row.run}
               title=${[row.run, data.abouts[row.run] || row.about].filter(Boolean).join(": ")}
               onClick=${toggle}
             >
-              <bdi>${row.run}</bdi>
+              <bdi><span>${head}</span><span>${tail}</span></bdi>
             </button>
             ${problems > 0 && html`<a class="faults" href=${href || "#ranking"} onClick=${!href && toggle} aria-label="${row.run}: ${count(problems, "fault")}">${problems}</a>`}
             ${
@@ -189,7 +192,7 @@
       .filter((value) => value !== null);
     const low = Math.min(...values);
     const high = Math.max(...values);
-    const at = (value) => Math.round(200 + (9600 * (value - low)) / (high - low || 1)) / 100;
+    const at = (value) => Math.round(1000 + (8000 * (value - low)) / (high - low || 1)) / 100;
     const differences = rows.flatMap((row) =>
       row.cells.map((cell) => (Array.isArray(cell) ? cell[0] : 0)),
     );
@@ -207,7 +210,8 @@
                 ${
                   values.length > 0 &&
                   ticks(low, high).map(
-                    ([tick, text]) => html`<i style=${{ left: `${at(tick)}%` }}>${text}</i>`,
+                    ([tick, text]) =>
+                      at(tick) < 86 && html`<i style=${{ left: `${at(tick)}%` }}>${text}</i>`,
                   )
                 }
               </td>
@@ -229,7 +233,7 @@
         </table>
       </div>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("≈")) && data.equal}${board.pairs.length > 0 && " Select two runs to compare them."}
+        ${rows.some(({ place }) => place.startsWith("≈")) && data.equal}${base && " *: a baseline, without a rank."}${board.pairs.length > 0 && " Select two runs to compare them."}
       </p>
       ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };
@@ -239,11 +243,12 @@
       const cautions = [...(at ? [] : data.warnings), ...board.warnings].map(
         (text) => html`<p class="soft caution">${text}</p>`,
       );
+      const [title, ...rest] = board.title.split("; ");
       return html`<section class="board">
-        <${at ? "h2" : "h1"}>${board.title}<//>
-        ${cautions.slice(0, 2)} ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`}
-        ${cautions.slice(2)}
-        <p>${board.text.join(" ")}</p>
+        <${at ? "h2" : "h1"}>${title}<//>
+        ${rest[0] && html`<p class="answer">${rest.join("; ")}</p>`} ${cautions.slice(0, 2)}
+        ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`} ${cautions.slice(2)}
+        ${board.text.map((text) => html`<p>${text}</p>`)}
         <p class="soft">${board.note}</p>
         ${board.matrix && html`<${Matrix} ...${board.matrix} />`}
         ${board.tables.map(

@@ -37,7 +37,7 @@
     return page(data.claims, grids);
   };
   tabs.agreement = () => page(data.agreement, html`<${Matrix} ...${data.agreement} />`);
-  tabs.cost = () => page(data.costs, html`<${Table} ...${data.costs} />`);
+  tabs.cost = () => page(data.cost, html`<${Table} ...${data.cost} />`);
   tabs.files = () =>
     page(data.files, [
       data.faults.map(

@@ -235,7 +235,7 @@
     </ul>`;
   const intoView = (node) => node?.scrollIntoView({ block: "nearest" });
   const Why = ({ answer }) =>
-    html`<div class="why" ref=${intoView}>
+    html`<div class="reason why" ref=${intoView}>
       ${answer.judged.map(
         (judged) =>
           html`<h3>Judge ${judged.judge} <small class="soft">${spent(judged)}</small></h3>
@@ -275,10 +275,7 @@
     const isPicked = which === turn.pick;
     const [isOpen, open] = rad.useState(false);
     const notices = [...answer.notices, ...answer.judged.flatMap((judged) => judged.notices)];
-    return html`<article
-      class="reply ${isCompared && isPicked ? "picked" : ""}"
-      aria-label=${`Answer of ${answer.debater}`}
-    >
+    return html`<article class="reply" aria-label=${`Answer of ${answer.debater}`}>
       <div>
         <div class="who">
           ${answer.debater}

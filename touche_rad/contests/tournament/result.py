@@ -92,11 +92,10 @@ class Tournament(Printed):
 
         heads = ["share of wins against"]
         rows = []
-        for number, standing in enumerate(self.standings, 1):
+        pairs = zip(self.standings, self.shares, strict=True)
+        for number, (standing, shares) in enumerate(pairs, 1):
             heads.append(str(number))
-            cells = [format_share(share) for share in self.shares[number - 1]]
-            cells[number - 1] = NONE
-            rows.append([f"{number:2} {standing.name}", *cells])
+            rows.append([f"{number:2} {standing.name}", *map(format_share, shares)])
         yield Table(heads, rows)
         yield [*self.notes(), *self.fallbacks()]
 
@@ -132,13 +131,15 @@ COLUMNS: Columns = {
 JudgedDebates = Sequence[tuple[Contest, Outcome]]
 
 
-def format_share(share: float | None) -> str:
-    """Format a share with two digits, rounded so that it and its complement sum to 1."""
-    if share is None:
-        return NONE
+def rounded_share(share: float) -> float:
+    """Round a share to two digits, so that it and its complement sum to 1."""
     larger = math.floor(100 * max(share, 1 - share) + 0.5 + 1e-9) / 100
-    rounded = larger if share >= 0.5 else 1 - larger
-    return fixed(rounded, ".2f")
+    return larger if share >= 0.5 else 1 - larger
+
+
+def format_share(share: float | None) -> str:
+    """Format a share as it is rounded."""
+    return NONE if share is None else fixed(rounded_share(share), ".2f")
 
 
 def result_of(
