@@ -278,9 +278,9 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     page.locator("[name=second]").select_option("")
     _send(page, "Rare animals die out there.", 3)
     _press(page, 2, "Continue with this of verbatim")
-    assert page.locator("#t4 .picked").get_by_text("verbatim").count() == 1
+    assert page.locator("#t4 .reply:has([aria-pressed=true])").get_by_text("verbatim").count() == 1
     _branch(page, 1)
-    assert page.locator("#t2 .picked").get_by_text("grounded").count() == 1
+    assert page.locator("#t2 .reply:has([aria-pressed=true])").get_by_text("grounded").count() == 1
     _branch(page, 2)
     # A branch from turn 1.
     _press(page, 1, "Edit")
@@ -291,7 +291,7 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     again = open_page(page.url)
     _wait(again, "#t5 .foot")
     _branch(again, 1)
-    assert again.locator("#t4 .picked").get_by_text("verbatim").count() == 1
+    assert again.locator("#t4 .reply:has([aria-pressed=true])").get_by_text("verbatim").count() == 1
     again.locator("#t4").focus()
     with again.expect_download() as download:
         again.keyboard.press("e")
