@@ -67,11 +67,10 @@ def _record(
     for outcome in outcomes:
         for of_speaker in (outcome.winners, *outcome.scores.values()):
             dimensions |= dict.fromkeys(of_speaker)
-    speakers = list(sides) or list(dict.fromkeys(name for of in outcomes for name in of.scores))
-    results: list[list[Any]] = []
-    if gold:
-        for name in dimensions:
-            results.append([name, "human decision", " and ".join(gold.get(name, ()))])
+    speakers = list(sides) or sorted({name for outcome in outcomes for name in outcome.scores})
+    results: list[list[Any]] = [
+        [name, "human decision", " and ".join(gold.get(name, ()))] for name in dimensions if gold
+    ]
     verdicts = []
     tags: dict[str, list[str]] = {"speaker": list(sides), "winner": [], "only": []}
     if any(by for _, _, _, by in speeches):
@@ -127,15 +126,18 @@ def _winners(
     cells: dict[str, dict[str, list[str]]] = {"winner": {}, "sides swapped": {}}
     for dimension, panel, winner, *scores in results:
         texts = [winner or ""]
-        if any(score is not None for score in scores):
+        if {*scores} - {None}:
             texts.append(" : ".join(map(words.number, scores)))
-        cell = [" ".join(texts).strip(), f"num side {sides.get(winner, '')}"]
-        cells.setdefault(dimension, {})[panel] = cell
+        cells.setdefault(dimension, {})[panel] = [
+            " ".join(texts).strip(),
+            f"num side {sides.get(winner, '')}",
+        ]
     panels = dict.fromkeys(panel for _, panel, *_ in results)
     rows = [[name, *map(of_panel.get, panels)] for name, of_panel in cells.items() if of_panel]
-    content = page_table(f"Winners (scores: {' : '.join(speakers)})", ["dimension", *panels], rows)
-    csv = csv_rows([["dimension", "panel", "winner", *speakers], *results])
-    return {**content, "csv": csv_link(csv)}
+    return {
+        **page_table(f"Winners (scores: {' : '.join(speakers)})", ["dimension", *panels], rows),
+        "csv": csv_link(csv_rows([["dimension", "panel", "winner", *speakers], *results])),
+    }
 
 
 def _graph_of(details: Mapping[str, Any]) -> Mapping[str, Any] | None:
@@ -174,9 +176,8 @@ def _timeline_of(details: Mapping[str, Any]) -> dict[str, Any] | None:
         for number in sorted(speakers):
             parts = of_speech.get(number, ())
             scores = [row["score"] for row in parts if isinstance(row.get("score"), int | float)]
-            comments = [str(row.get("comment") or "") for row in parts]
-            mean = fmean(scores) if scores else None
-            cells.append((mean, " ".join(filter(None, comments))))
+            comment = " ".join(filter(None, (str(row.get("comment") or "") for row in parts)))
+            cells.append((fmean(scores) if scores else None, comment))
         rows.append((name, cells))
     return {"speeches": sorted(speakers.items()), "rows": rows} if rows else None
 

@@ -93,8 +93,8 @@ def lengths_of(
     for name, counts_of_run in lengths.items():
         counts_of_run.sort()
         cut = len(counts_of_run) // 20
-        median = counts_of_run[len(counts_of_run) // 2]
-        result[name] = (counts_of_run[cut], median, counts_of_run[-1 - cut])
+        middle = len(counts_of_run) // 2
+        result[name] = (counts_of_run[cut], counts_of_run[middle], counts_of_run[-1 - cut])
     return result
 
 
@@ -130,8 +130,8 @@ def agreement_of(
             table = count_answers(pairs, size_of(criterion))
             if table.any():
                 of_criteria.append(float(kappa(table, distances(criterion))))
-        kappas[first, second] = fmean(of_criteria) if of_criteria else None
-        kappas[second, first] = kappas[first, second]
+        mean = fmean(of_criteria) if of_criteria else None
+        kappas[first, second] = kappas[second, first] = mean
 
     order = [raters.pop(0)]
     while raters:

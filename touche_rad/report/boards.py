@@ -89,16 +89,8 @@ def _page_table(caption: str, content: Table) -> Board:
 
 def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Board:
     """Return a board; a row has run, rank, baseline, value, low, high and cells."""
-    empty: Board = {
-        "text": [],
-        "warnings": [],
-        "note": "",
-        "digits": 2,
-        "columns": [],
-        "tables": [],
-        "pairs": [],
-    }
-    return {**empty, "title": title, "rows": rows, "measure": measure, **fields}
+    lists: Board = {name: [] for name in ("text", "warnings", "tables", "pairs")}
+    return {**lists, "title": title, "rows": rows, "measure": measure, **fields}
 
 
 def boards_of(report: Scored) -> list[Board]:
@@ -123,8 +115,8 @@ def faults_of(report: Scored) -> Iterator[Fault]:
         yield from report.faults()
     else:
         for run, ids in report.missing.items():
-            text = f"{count_of(len(ids), 'debate')} without a verdict; the first: {ids[0]}"
-            yield run, len(ids), text
+            count = len(ids)
+            yield run, count, f"{count_of(count, 'debate')} without a verdict; the first: {ids[0]}"
     for run, error in report.refused.items():
         yield run, 1, f"not scored: {error}"
 
@@ -169,8 +161,8 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
                 figures = [
                     value and round(value, 6) for value in (row.difference, row.low, row.high)
                 ]
-                runs = row.run, row.against
-                pairs.setdefault(runs, []).append((*figures, row.significant))
+                of_pair = pairs.setdefault((row.run, row.against), [])
+                of_pair.append((*figures, row.significant))
     rows = [[*pair, figures] for pair, figures in pairs.items()]
     return {"compared": [*others.values()], "pairs": rows}
 
@@ -200,8 +192,8 @@ def _judgements(report: JudgementReport) -> Board:
     names = [ranked.run for ranked in report.ranking]
     base = BASELINE if BASELINE in names else next(filter(report.is_baseline, names))
     shown = report.used(_MEASURES)
-    errors = "yes where label no", "no where label yes"
-    heads_of_details = ["criterion", "score", *errors, *shown.values()]
+    heads_of_details = ["criterion", "score", "yes where label no", "no where label yes"]
+    heads_of_details += shown.values()
     measured = [criterion for criterion in report.criteria if by_name[base, criterion.key].labelled]
     rows: list[Board] = []
     for ranked in report.ranking:
@@ -280,11 +272,8 @@ def _against_baseline(
     deltas: Iterable[tuple[Criterion, tuple[float, bool]]],
 ) -> str:
     """Say who beats the baseline, and on which criteria the best run is better and worse."""
-    better = []
-    for run in runs:
-        row = difference(run, baseline)
-        if row and row.significant and row.difference > 0:
-            better.append(run)
+    rows = [difference(run, baseline) for run in runs]
+    better = [row for row in rows if row and row.significant and row.difference > 0]
     groups: dict[str, list[str]] = {"better": [], "worse": []}
     for criterion, (delta, sure) in deltas:
         relation = ("better" if delta > 0 else "worse") if sure else "not significantly different"
@@ -294,8 +283,8 @@ def _against_baseline(
         subject = f"No run beats {baseline}; {runs[0]}"
     elif len(runs) == 1:
         subject = f"{runs[0]} beats {baseline}"
-    if of_leader := difference(runs[0], baseline):
-        subject += f": {words.tested(of_leader)}"
+    if rows[0]:
+        subject += f": {words.tested(rows[0])}"
     relations = [f"{relation} on {names_of(on)}" for relation, on in groups.items() if on]
     return "; ".join([subject, *relations])
 

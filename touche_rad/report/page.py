@@ -207,9 +207,8 @@ def write_report(
         places = [f"debate {at}" for at, debate in enumerate(source.debates, 1) if debate == LOST]
         if places:
             # Of a run with a rank, the scores count them.
-            number = 0 if source.name in ranked else len(places)
             text = f"{count_of(len(places), 'lost debate')}: {names_of(places)}"
-            all_faults.append((source.name, number, text, ""))
+            all_faults.append((source.name, 0 if source.name in ranked else len(places), text, ""))
 
     faulty: Counter[str] = Counter()
     for name, number, *_ in all_faults:
@@ -300,8 +299,8 @@ def _faults_of_sources(
     for source in sources:
         lines = skipped[source.path]
         if lines.count:
-            count = count_of(lines.count, "invalid line")
-            yield source.name, lines.count, f"{count} skipped; the first: {lines.first}", ""
+            text = f"{count_of(lines.count, 'invalid line')} skipped; the first: {lines.first}"
+            yield source.name, lines.count, text, ""
         origin = source.origin
         # The board of a tournament names the fallbacks of the speeches.
         if source.path.parent in tournaments:
@@ -316,8 +315,8 @@ def _faults_of_sources(
             if judgement.outcome.decision is not None and judgement.outcome.reason
         ]
         if reasons:
-            count = f"{len(reasons)} of {len(source.judgements)} verdicts"
-            yield source.name, len(reasons), f"{count} are in part; the first: {reasons[0]}", ""
+            text = f"{len(reasons)} of {len(source.judgements)} verdicts are in part; "
+            yield source.name, len(reasons), f"{text}the first: {reasons[0]}", ""
 
 
 def _odd_responses(
@@ -401,10 +400,9 @@ def _score(
             fitting = {source.name: source.path for source in sources if source.debates}
     if not fitting:
         # Debates are shown with their labels, and contests with their winners, also without runs.
-        if truth is Kind.LABELS:
-            shows_labels = any(source.debates for source in sources)
-        else:
-            shows_labels = any(source.contests for source in sources)
+        shows_labels = any(
+            source.debates if truth is Kind.LABELS else source.contests for source in sources
+        )
         if sources and not shows_labels:
             needed = {source.kind: _NEEDED.get(source.kind, "labels") for source in sources}
             expected = ", ".join(f"{kind} needs {truths}" for kind, truths in needed.items())

@@ -92,10 +92,10 @@ class Tournament(Printed):
 
         heads = ["share of wins against"]
         rows = []
-        pairs = zip(self.standings, self.shares, strict=True)
-        for number, (standing, shares) in enumerate(pairs, 1):
+        for number, standing in enumerate(self.standings, 1):
             heads.append(str(number))
-            rows.append([f"{number:2} {standing.name}", *map(format_share, shares)])
+            shares = map(format_share, self.shares[number - 1])
+            rows.append([f"{number:2} {standing.name}", *shares])
         yield Table(heads, rows)
         yield [*self.notes(), *self.fallbacks()]
 
