@@ -23,20 +23,19 @@ def marked_answer(response: Response, user: Sequence[str]) -> dict[str, Any]:
     `number`, `id`, `parts`, `topic`, `attacks` and `path`.
     """
     rows = _sentences(response, user)
-    citations = [
-        {
-            "number": number,
-            "id": argument.id,
-            "parts": mark(
-                argument.text,
-                [(row["number"], row["text"]) for row in rows if row["source"] == number],
-            ),
-            "topic": argument.topic,
-            "attacks": argument.attacks,
-            "path": list(path_of(argument)),
-        }
-        for number, argument in enumerate(response.arguments, 1)
-    ]
+    citations = []
+    for number, argument in enumerate(response.arguments, 1):
+        supported = [(row["number"], row["text"]) for row in rows if row["source"] == number]
+        citations.append(
+            {
+                "number": number,
+                "id": argument.id,
+                "parts": mark(argument.text, supported),
+                "topic": argument.topic,
+                "attacks": argument.attacks,
+                "path": list(path_of(argument)),
+            }
+        )
     return {
         "content": response.content,
         "words": count_words(response.content),

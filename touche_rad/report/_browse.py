@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Sequence
+from itertools import chain
 from string import ascii_lowercase, digits
 from typing import Any, Final
 
@@ -58,8 +59,7 @@ def debates_as_json(
             turns, marks = _turns(conversation, criteria)
             verdicts = [
                 _letter(criterion, place_of_verdict(criterion, of_turn.get(criterion.key)))
-                for _, verdicts_of_run in conversation.verdicts
-                for of_turn in verdicts_of_run
+                for of_turn in chain.from_iterable(dict(conversation.verdicts).values())
                 for criterion in criteria
             ]
             labels = [

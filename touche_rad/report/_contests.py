@@ -67,7 +67,7 @@ def _record(
     for outcome in outcomes:
         for of_speaker in (outcome.winners, *outcome.scores.values()):
             dimensions |= dict.fromkeys(of_speaker)
-    speakers = list(sides) or sorted({name for outcome in outcomes for name in outcome.scores})
+    speakers = list(sides or outcomes[0].scores)
     results: list[list[Any]] = [
         [name, "human decision", " and ".join(gold.get(name, ()))] for name in dimensions if gold
     ]
@@ -105,8 +105,12 @@ def _record(
         )
     if len({verdict["winner"] for verdict in verdicts}) > 1:
         tags["only"].append("panels disagree")
-    motion = contest.motion if contest else key
-    entry = {"id": key, "text": motion, "about": " against ".join(sides), "tags": tags}
+    entry = {
+        "id": key,
+        "text": contest.motion if contest else key,
+        "about": " against ".join(sides),
+        "tags": tags,
+    }
     record = {
         "sides": dict(sides),
         "speeches": speeches,
@@ -176,8 +180,8 @@ def _timeline_of(details: Mapping[str, Any]) -> dict[str, Any] | None:
         for number in sorted(speakers):
             parts = of_speech.get(number, ())
             scores = [row["score"] for row in parts if isinstance(row.get("score"), int | float)]
-            comment = " ".join(filter(None, (str(row.get("comment") or "") for row in parts)))
-            cells.append((fmean(scores) if scores else None, comment))
+            comments = (str(row.get("comment") or "") for row in parts)
+            cells.append((fmean(scores) if scores else None, " ".join(filter(None, comments))))
         rows.append((name, cells))
     return {"speeches": sorted(speakers.items()), "rows": rows} if rows else None
 

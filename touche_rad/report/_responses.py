@@ -53,10 +53,9 @@ def verdicts_by_claim(
     for caption in dict.fromkeys(captions):
         places = [at for at, of_share in enumerate(captions) if of_share == caption]
         shares = [answer_shares(criteria)[at] for at in places]
-        values = [
-            [_cell(of_run, shares) for of_run in of_claim]
-            for of_claim in counts[: len(topics), :, places]
-        ]
+        values = []
+        for of_claim in counts[: len(topics), :, places]:
+            values.append([_cell(of_run, shares) for of_run in of_claim])
         tables.append({"caption": caption, "values": values})
     return {"caption": "Verdicts of judges by claim", "note": _BY_CLAIM, "tables": tables}
 
@@ -137,7 +136,9 @@ def agreement_of(
     while raters:
         order.append(max(raters, key=lambda name: kappas[order[-1], name] or 0))
         raters.remove(order[-1])
-    rows = [[kappas[before, name] for before in order[:at]] for at, name in enumerate(order)]
+    rows = []
+    for at, name in enumerate(order):
+        rows.append([kappas[before, name] for before in order[:at]])
     return {
         "caption": "How far judges agree, beyond chance",
         "note": _KAPPA,

@@ -46,6 +46,7 @@ _MOST_PAIRED: Final = 60
 """The most runs of which each pair is compared."""
 _NUMBER: Final = re.compile(r"≈?([-+−]?\d*\.?\d+)( %)?|–")
 """A number as pages show it, or none."""
+_P_OF_BASELINE: Final = "The p of a baseline is corrected over the comparisons with it."
 _MEASURES: Final[Columns] = {
     "{precision}": "precision",
     "{recall}": "recall",
@@ -76,7 +77,7 @@ def page_table(
 def _csv_cell(cell: object) -> object:
     """Return a cell as programs read it: numbers have a plain minus and no percent sign."""
     content = cell[0] if isinstance(cell, list) else cell
-    number = _NUMBER.fullmatch(content) if isinstance(content, str) else None
+    number = isinstance(content, str) and _NUMBER.fullmatch(content)
     return (number[1] or "").replace("−", "-") if number else content
 
 
@@ -128,8 +129,6 @@ def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
         for row in content["rows"]:
             p = report.p_against_first(row["run"], measure)
             row["cells"].append(words.probability(p))
-        if any(row["baseline"] for row in content["rows"]):
-            content["note"] += " The p of a baseline is corrected over the comparisons with it."
     table = _page_table("All measures", report.board())
     table["csv"] = csv_link(csv_text(report.records()))
     return {**content, "tables": [*content["tables"], table]}
@@ -161,8 +160,7 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
                 figures = [
                     value and round(value, 6) for value in (row.difference, row.low, row.high)
                 ]
-                of_pair = pairs.setdefault((row.run, row.against), [])
-                of_pair.append((*figures, row.significant))
+                pairs.setdefault((row.run, row.against), []).append((*figures, row.significant))
     rows = [[*pair, figures] for pair, figures in pairs.items()]
     return {"compared": [*others.values()], "pairs": rows}
 
@@ -242,7 +240,7 @@ def _judgements(report: JudgementReport) -> Board:
         note=f"{counted}. {_drawn(report, 'debates')} Dashed: {base}. Bold differences are "
         "significant (p < .05, corrected by Holm). Exact kappa: Cohen’s, mean of the criteria, "
         "over all labelled turns; an answer is right or wrong, and a missing verdict counts as "
-        f"{missing_answer(report.criteria)}.",
+        f"{missing_answer(report.criteria)}. {_P_OF_BASELINE}",
         columns=[*heads, ["exact kappa", "with labels"], ["yes", "of labelled turns"]],
         tables=tables,
         base=base,
@@ -338,7 +336,7 @@ def _shares(report: ShareReport) -> Board:
         measure,
         text=text,
         note=f"{count_of(report.claims, 'claim')}. Mean of the criteria; {report.source}. "
-        f"{_drawn(report, 'claims')}",
+        f"{_drawn(report, 'claims')} {_P_OF_BASELINE}",
         columns=heads,
         tables=tables,
         **pairs,
@@ -464,6 +462,6 @@ def tournament_board(result: Tournament) -> Board:
         matrix={
             "caption": "Share of wins of the row against the column, ties as halves",
             "names": [standing.name for standing in result.standings],
-            "rows": [[share and rounded_share(share) for share in row] for row in result.shares],
+            "rows": [list(map(rounded_share, row)) for row in result.shares],
         },
     )

@@ -131,15 +131,18 @@ COLUMNS: Columns = {
 JudgedDebates = Sequence[tuple[Contest, Outcome]]
 
 
-def rounded_share(share: float) -> float:
+def rounded_share(share: float | None) -> float | None:
     """Round a share to two digits, so that it and its complement sum to 1."""
+    if share is None:
+        return None
     larger = math.floor(100 * max(share, 1 - share) + 0.5 + 1e-9) / 100
     return larger if share >= 0.5 else 1 - larger
 
 
 def format_share(share: float | None) -> str:
     """Format a share as it is rounded."""
-    return NONE if share is None else fixed(rounded_share(share), ".2f")
+    rounded = rounded_share(share)
+    return NONE if rounded is None else fixed(rounded, ".2f")
 
 
 def result_of(
