@@ -386,12 +386,12 @@ def test_the_title_says_on_which_criteria_a_run_beats_the_baseline() -> None:
     for record, of_debate in zip(records, labels, strict=True):
         for turn, of_turn in zip(record["userTurnsEvaluations"], of_debate, strict=True):
             turn["Quality"]["score"] = of_turn["quality"]
-            turn["Manner"]["score"] = of_turn["quality"]
+            turn["Manner"]["score"] = float(not of_turn["quality"])
     run = write_records("a.jsonl", *records)
     (board,) = report_page([run], Path("r.html"), labels=LABELS).data["report"]["boards"]
     assert board["title"] == (
-        "a beats always-yes: +.02 [.003, .043], p (Holm) = .027; better on Quality (+.21); worse on "
-        "Manner (−.12); not significantly different on Quantity (.00) and Relation (.00)"
+        "No run beats always-yes; a: −.07 [−.11, −.03], p (Holm) = .001; better on Quality (+.21); "
+        "worse on Manner (−.48); not significantly different on Quantity (.00) and Relation (.00)"
     )
     significant = [delta[1] for delta in board["rows"][0]["cells"][:4]]
     assert significant == [False, True, False, True]

@@ -25,12 +25,14 @@ def marked_answer(response: Response, user: Sequence[str]) -> dict[str, Any]:
     rows = _sentences(response, user)
     citations = []
     for number, argument in enumerate(response.arguments, 1):
-        supported = [(row["number"], row["text"]) for row in rows if row["source"] == number]
         citations.append(
             {
                 "number": number,
                 "id": argument.id,
-                "parts": mark(argument.text, supported),
+                "parts": mark(
+                    argument.text,
+                    [(row["number"], row["text"]) for row in rows if row["source"] == number],
+                ),
                 "topic": argument.topic,
                 "attacks": argument.attacks,
                 "path": list(path_of(argument)),

@@ -54,8 +54,9 @@ def _record(
     gold: dict[str, list[str]] = {}
     if contest:
         for speech in contest.speeches:
-            by = speech.rest.get(FALLBACK)
-            speeches.append((speech.speaker, sides[speech.speaker], speech.text, by))
+            speeches.append(
+                (speech.speaker, sides[speech.speaker], speech.text, speech.rest.get(FALLBACK))
+            )
         for dimension, winners in contest.gold.items():
             names_of_winners = [winners] if isinstance(winners, str) else winners
             if isinstance(names_of_winners, list | tuple):

@@ -207,8 +207,9 @@ def write_report(
         places = [f"debate {at}" for at, debate in enumerate(source.debates, 1) if debate == LOST]
         if places:
             # Of a run with a rank, the scores count them.
+            number = 0 if source.name in ranked else len(places)
             text = f"{count_of(len(places), 'lost debate')}: {names_of(places)}"
-            all_faults.append((source.name, 0 if source.name in ranked else len(places), text, ""))
+            all_faults.append((source.name, number, text, ""))
 
     faulty: Counter[str] = Counter()
     for name, number, *_ in all_faults:
@@ -299,8 +300,8 @@ def _faults_of_sources(
     for source in sources:
         lines = skipped[source.path]
         if lines.count:
-            text = f"{count_of(lines.count, 'invalid line')} skipped; the first: {lines.first}"
-            yield source.name, lines.count, text, ""
+            count = count_of(lines.count, "invalid line")
+            yield source.name, lines.count, f"{count} skipped; the first: {lines.first}", ""
         origin = source.origin
         # The board of a tournament names the fallbacks of the speeches.
         if source.path.parent in tournaments:
@@ -315,8 +316,8 @@ def _faults_of_sources(
             if judgement.outcome.decision is not None and judgement.outcome.reason
         ]
         if reasons:
-            text = f"{len(reasons)} of {len(source.judgements)} verdicts are in part; "
-            yield source.name, len(reasons), f"{text}the first: {reasons[0]}", ""
+            text = f"{len(reasons)} of {len(source.judgements)} verdicts are in part; the first: "
+            yield source.name, len(reasons), text + reasons[0], ""
 
 
 def _odd_responses(
