@@ -126,8 +126,9 @@ class Chat:
         """Print the answer to a message with its citations, and the verdicts of the judge."""
         debate = self._debate.with_utterance(message)
         with self._working(self._debater.tag):
-            ask = partial(self._answerer.answer, debate, failures=self._failures)
-            answer = self._session.run(ask)
+            answer = self._session.run(
+                partial(self._answerer.answer, debate, failures=self._failures)
+            )
         response = answer.response
         self._debate = debate.with_response(response)
 

@@ -94,13 +94,11 @@ def check_command(options: CheckOptions) -> int:
             say(output, Label.WRITTEN)
         shown = [result for result in results if not (options.quiet and result.good)]
         if len(results) > 1 and shown:
-            good = sum(result.good for result in results)
-            click.echo(f"{good} of {len(results)} runs are valid")
+            click.echo(f"{sum(result.good for result in results)} of {len(results)} runs are valid")
         for result in shown:
             lines = count_of(result.lines + result.unread, "line")
             verdict = click.style(result.verdict, fg="green" if result.good else "red")
-            kind = result.kind or "unknown format"
-            line = f"{plain(result.path)}: {kind}, {lines}: {verdict}"
+            line = f"{plain(result.path)}: {result.kind or 'unknown format'}, {lines}: {verdict}"
             if result.findings and len(shown) > 1:
                 reasons = (f"{group[0].kind} ({times_of(group)})" for group in result.groups)
                 line += f": {', '.join(reasons)}"

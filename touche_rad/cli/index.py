@@ -93,8 +93,7 @@ def index_command(options: IndexOptions) -> None:
         raise UserError("index: give the index folder: -o DIR")
     vectors = None
     if options.dense:
-        fields = tuple(dict.fromkeys(options.dense_fields))
-        vectors = VectorsWanted(options.dense, fields)
+        vectors = VectorsWanted(options.dense, tuple(dict.fromkeys(options.dense_fields)))
     with Session(options.seed) as session:
         # What can fail early is tried before the work of minutes or hours.
         annotator = None

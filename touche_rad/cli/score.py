@@ -118,8 +118,10 @@ def score_command(options: ScoreOptions) -> int:
     names_of_scored = set(map(str, scored.values()))
     skipped = [error for error in bad.errors if error.path in names_of_scored]
     if skipped:
-        count = len(skipped)
-        say(f"invalid lines of runs skipped: {count}; the first: {skipped[0]}", Label.WARNING)
+        say(
+            f"invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}",
+            Label.WARNING,
+        )
     if options.correct and not isinstance(report, ShareReport):
         from touche_rad.score.corrected import correct
 

@@ -288,8 +288,9 @@ def _open_models(
             if first and debater.shares_server:
                 model = first.copy(name=debater.model[1:])
             else:
-                with_model = replace(options, model=debater.model)
-                model = prepare.open_model(session, with_model, folder.contests)
+                model = prepare.open_model(
+                    session, replace(options, model=debater.model), folder.contests
+                )
             first = first or model
             model = model.copy(usage=first.usage)
         services_of[debater.tag] = replace(session.services, model=model)

@@ -210,8 +210,7 @@ def preferences(options: PreferencesOptions) -> None:
     }
     output = options.output
     make = trainer("preferences")
-    result = make(options.sources, output, rule=rule, wording=options.wording)
-    _print_result(result)
+    _print_result(make(options.sources, output, rule=rule, wording=options.wording))
     say(output, Label.WRITTEN)
     next_step(["train", "dpo", output, "--from", "SFT-DIR", "-o", "dpo"])
 

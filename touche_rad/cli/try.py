@@ -113,8 +113,7 @@ def _find(spec: opt.PluginSpec) -> Plugin[Any]:
 
 def _plan(options: TryOptions, text: str, index: str, *, is_judge: bool) -> BenchPlan:
     """Return the bench of a plugin and of what it is compared with."""
-    others = _JUDGES if is_judge else _DEBATERS
-    names = named(list(dict.fromkeys([text, *others])))
+    names = named(list(dict.fromkeys([text, *(_JUDGES if is_judge else _DEBATERS)])))
     fields = {"name": "try", "index": index, "turns": options.turns}
     fields["pages"] = {"baselines": list(names)[1:]}
     if is_judge:

@@ -68,8 +68,8 @@ def earlier_citations(
 
 def _quotes(answer: str, argument: Argument) -> bool:
     """Whether an answer has whole sentences of an argument."""
-    quoted = quoted_from(answer, sentences(argument.text))
-    return count_words(" ".join(quoted)) >= _MIN_QUOTED_WORDS
+    quoted = " ".join(quoted_from(answer, sentences(argument.text)))
+    return count_words(quoted) >= _MIN_QUOTED_WORDS
 
 
 def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:

@@ -282,8 +282,7 @@ class Guard:
         claims = [claim for claim in unquoted.values() if len(claim) <= LONGEST]
         follows: dict[str, bool] = {}
         try:
-            answers = await self.entails.of(claims, arguments)
-            follows = dict(zip(claims, answers, strict=True))
+            follows = dict(zip(claims, await self.entails.of(claims, arguments), strict=True))
         except Exception as error:  # a local model may raise anything, and the answer goes on
             log.info("no sentence counts as entailed because the check failed: %s", error)
         unsupported = [

@@ -122,8 +122,9 @@ def refuse_files_outside(
     for path in named:
         for inner in chain([path], path.rglob("*")):
             if not Path(os.path.realpath(inner)).is_relative_to(folder):
-                problem = f"{inner} is outside the plan's folder: confirm with --trust"
-                raise InputError(plan, problem)
+                raise InputError(
+                    plan, f"{inner} is outside the plan's folder: confirm with --trust"
+                )
 
 
 def with_named(configured: Configured) -> Iterator[Configured]:

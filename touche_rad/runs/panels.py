@@ -138,8 +138,9 @@ def work(
             all_fallbacks += fallbacks
             if outcome.reason:
                 kind = EventKind.UNJUDGED if outcome.decision is None else EventKind.JUDGED_IN_PART
-                place = Place(debate=contest.id)
-                events.append(Event(kind=kind, place=place, detail=outcome.reason))
+                events.append(
+                    Event(kind=kind, place=Place(debate=contest.id), detail=outcome.reason)
+                )
         for turn, speech in enumerate(contest.speeches):
             for sentence in flagged_sentences(speech.text):
                 event = Event(kind=EventKind.INSTRUCTION, detail=sentence)

@@ -16,6 +16,7 @@ from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.events import Event, EventCount, EventKind
 from touche_rad.files.outputs import Count, Result, Setup, Status, total_of
+from touche_rad.files.records import drop_keys
 from touche_rad.frozen import frozen
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
@@ -214,10 +215,8 @@ class Tally:
         rows: list[dict[str, Any]] = []
         replaced_turns: set[DebateTurn] = set()
         for group in groups:
-            turns = list(map(_turn_text, group.turns))
-            row = {**vars(group.first), "count": group.count, "turns": turns}
-            row.pop("turn")
-            rows.append(row)
+            row = drop_keys(vars(group.first), ["turn"])
+            rows.append({**row, "count": group.count, "turns": list(map(_turn_text, group.turns))})
             if group.first.what == ANSWERS:
                 replaced_turns.update(group.turns)
         return Status(

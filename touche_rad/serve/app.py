@@ -62,8 +62,8 @@ def to_debate(request: ChatRequest) -> Debate:
         cited: list[Argument] = []
         for message in of_role:
             if message.arguments is not None:
-                body = validate(ResponseBody, {"arguments": message.arguments}, lenient=True)
-                cited += body.arguments
+                fields = {"arguments": message.arguments}
+                cited += validate(ResponseBody, fields, lenient=True).arguments
         response = Response(content=text, arguments=tuple(cited))
         utterance = turns.pop().utterance if turns else ""
         turns.append(Turn(utterance=utterance, response=response))
@@ -244,8 +244,8 @@ async def _warm_up(
     if model is not None and model.backend is not None:
         await model.backend.ready()
     debate = Debate().with_utterance("Is it worth while to argue about anything at all?")
-    answer = await answerer.answer(debate)
-    view = debate.with_response(answer.response).views(criteria.unit)[-1]
+    response = (await answerer.answer(debate)).response
+    view = debate.with_response(response).views(criteria.unit)[-1]
     await judge_view(judge, view, criteria, deadline=deadline)
 
 

@@ -137,8 +137,9 @@ def _debate_of(request: PageRequest, offer: Offer) -> Debate:
     if not 0 < len(debate.turns) <= MAX_TURNS:
         raise FieldError("simulation.userTurns", f"expected 1 to {MAX_TURNS} turns")
     if debate.last.response is not None or is_blank(debate.last.utterance):
-        expected = "expected a last turn with a message and no response"
-        raise FieldError("simulation.userTurns", expected)
+        raise FieldError(
+            "simulation.userTurns", "expected a last turn with a message and no response"
+        )
     return debate
 
 

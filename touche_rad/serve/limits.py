@@ -226,8 +226,9 @@ class Gate:
                         body += part
                     is_complete = not message.get("more_body", False)
         except TimeoutError:
-            detail = f"the body did not arrive within {seconds:g} seconds"
-            raise EarlyResponse(408, detail) from None
+            raise EarlyResponse(
+                408, f"the body did not arrive within {seconds:g} seconds"
+            ) from None
         if size > self.limits.body:
             raise self._too_large()
         if size > SMALL and len(body.translate(None, _STRUCTURE)) < _LEAST_CONTENT * size:

@@ -92,8 +92,7 @@ class Speaker:
                 raise ValueError("the utterance is empty")
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
-            reason = clean(excerpt(error, 300))
-            detail = f"{type(error).__name__}: {reason}"
+            detail = f"{type(error).__name__}: {clean(excerpt(error, 300))}"
             event = Event(kind=EventKind.USER_FALLBACK, detail=detail)
             return UserUtterance(await self._from_fallback(debate), (event,), error)
         if not self.max_words:

@@ -40,8 +40,9 @@ def arguments_for_user(index: ArgumentIndex, claim: str, debate: Debate, k: int)
     try:
         for field, query in dict.fromkeys(queries):
             if content_words(query):
-                hits = index.search(field, query, k)
-                candidates |= {hit.argument.id: hit.argument for hit in hits}
+                candidates |= {
+                    hit.argument.id: hit.argument for hit in index.search(field, query, k)
+                }
     except Exception as error:
         log.info("the user speaks without arguments because the search failed: %s", error)
         return []

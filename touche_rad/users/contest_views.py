@@ -93,8 +93,7 @@ def sided_view(contest: Contest, speaker: str) -> Debate:
 
 def speaks_first(debate: Debate) -> bool:
     """Whether the debater of a sided view opened, so that its first turn has only the motion."""
-    first = debate.turns[0].utterance
-    return debate.side == "pro" and clean(first) == clean(debate.thesis)
+    return debate.side == "pro" and clean(debate.turns[0].utterance) == clean(debate.thesis)
 
 
 def opens(debate: Debate) -> bool:

@@ -117,8 +117,7 @@ class _Draft:
     @property
     def quality(self) -> tuple[bool, int]:
         """The order of drafts; the best has the highest."""
-        stands = count_words(self.checked.faultless) >= _MIN_WORDS
-        return stands, -len(self.checked.faults)
+        return count_words(self.checked.faultless) >= _MIN_WORDS, -len(self.checked.faults)
 
 
 class Composed:

@@ -108,8 +108,7 @@ class Rdebater:
             schemes = prior_schemes(means, options.prior_threshold)
             prior = prior_evidence(evidence, schemes)
             if not schemes:
-                notes_of_recall = (*recall.notes, "no scheme is above the threshold")
-                recall = replace(recall, notes=notes_of_recall)
+                recall = replace(recall, notes=(*recall.notes, "no scheme is above the threshold"))
                 prior = evidence
             recall = replace(recall, evidence=evidence, means=means, schemes=schemes, prior=prior)
         else:

@@ -82,8 +82,7 @@ def coarse(
     def matching(field: str) -> Iterator[Argument | None]:
         for hit in index.search(field, query, most):
             text = str(getattr(hit.argument, field, hit.argument.text))
-            matches = match == "index" or rule_match(text, keywords)
-            yield hit.argument if matches else None
+            yield hit.argument if match == "index" or rule_match(text, keywords) else None
 
     return unique(alternate(map(matching, fields)), key=attrgetter("id"))
 
@@ -167,8 +166,8 @@ def retrieved(
         all_fields = ("attacks", *options.searched, "text", "supports")
         by_id: dict[str, Argument] = {}
         for field in dict.fromkeys(_field(name, debate) for name in all_fields):
-            hits = index.search(field, query, options.coarse)
-            by_id |= {hit.argument.id: hit.argument for hit in hits}
+            for hit in index.search(field, query, options.coarse):
+                by_id[hit.argument.id] = hit.argument
         anything = by_id.values() or list(islice(index.arguments(), options.k + 20))
         candidates = [argument for argument in anything if argument.id not in earlier.ids]
     candidates = [

@@ -151,8 +151,9 @@ async def select_of_all(
         argument = quoted_by(text, [candidate.argument for candidate in by_rank])
         if argument is not None:
             reason = choices[f"justification_argument_{number}"]
-            aspect = offered[argument.id].aspect
-            selected.setdefault(argument.id, Selected(argument, aspect, reason))
+            selected.setdefault(
+                argument.id, Selected(argument, offered[argument.id].aspect, reason)
+            )
     if names_any and not selected:  # all texts are misquoted
         return by_rank[:most]
     return list(selected.values())

@@ -158,8 +158,8 @@ class Reader:
             view = answered.view
             sample = self.sample(view, len(view.turns) - 1, source)
             if sample is not None:
-                topic = clean(answered.motion)
-                yield answered.speaker, replace(sample, side=answered.side, topic=topic)
+                sample = replace(sample, side=answered.side, topic=clean(answered.motion))
+                yield answered.speaker, sample
 
 
 def _plain(text: str) -> str:

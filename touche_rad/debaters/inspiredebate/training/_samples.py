@@ -50,8 +50,7 @@ def hold_out(
         count = min(max(count, 1), len(groups) - 1)
     held_out_groups = set(groups[:count])
     training = [record for record in records if group(record) not in held_out_groups]
-    held_out = [record for record in records if group(record) in held_out_groups]
-    return training, held_out
+    return training, [record for record in records if group(record) in held_out_groups]
 
 
 @frozen

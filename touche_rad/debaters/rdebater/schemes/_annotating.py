@@ -140,8 +140,7 @@ class SchemeAnnotator:
         """Everything that an annotation depends on."""
         prompts = [f"{name}.jinja" for name in ("annotation", "scoring", "together")]
         tables = [f"{name}.toml" for name in ("schemes", "dimensions", "exemplars")]
-        names = (*prompts, *tables)
-        content = "".join(packaged_text(__package__, name) for name in names)
+        content = "".join(packaged_text(__package__, name) for name in (*prompts, *tables))
         return {
             "model": self.model.identity,
             "calls": self.options.calls,
