@@ -65,7 +65,10 @@ class How(TypedDict, total=False):
     flag_value: float
     show_default: bool
     env: bool | Sequence[str]
-    """Variables that set it; True: the one that is named after the field, `TOUCHE_RAD_NAME`."""
+    """Variables that set it; True: the one that is named after the field, `TOUCHE_RAD_NAME`.
+
+    True is the default of options with a `setting`.
+    """
     setting: str
     """The key of a settings file that sets it for all commands."""
     least: int
@@ -161,7 +164,7 @@ def parameters_of(options_class: type[object]) -> dict[str, click.Parameter]:
         if declared.names is None:
             parameters[name] = click.Argument([name], **settings)
             continue
-        env = how.get("env")
+        env = how.get("env", "setting" in how)
         variables = f"TOUCHE_RAD_{name.upper()}" if env is True else env or None
         flags = re.findall(r"-\S+", declared.names) or [f"--{name.replace('_', '-')}"]
         keys = re.findall(r"(?<!\S)\w+", declared.names) or [name]
@@ -373,14 +376,12 @@ def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
 DEBATER: Final = option(
     "Debater: NAME or NAME(KEY=VALUE,...); see touche-rad list.",
     "-d --debater",
-    env=True,
     default=DEFAULT,
     setting="debater",
 )
 JUDGE: Final = option(
     "Judge or panel: NAME or NAME(KEY=VALUE,...).",
     "-j --judge",
-    env=True,
     default=DEFAULT,
     setting="judge",
 )
@@ -391,7 +392,6 @@ DEBATES: Final = option(
 RETRIEVER: Final = option(
     "Retriever: NAME or NAME(KEY=VALUE,...).",
     "-r --retriever",
-    env=True,
     default=PluginSpec("opposing"),
     setting="retriever",
 )
@@ -415,13 +415,11 @@ class Common:
         "collection).",
         "-i --index",
         metavar="DIR",
-        env=True,
         setting="index",
     )
     max_words: int = option(
         "Maximum words per response, cut after a sentence; 0 = no limit.",
         least=0,
-        env=True,
         default=60,
         setting="max_words",
     )
@@ -431,7 +429,6 @@ class Common:
         "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
         "-m --model",
         metavar="MODEL",
-        env=True,
         section=Section.MODEL,
         setting="model",
     )
@@ -452,14 +449,12 @@ class Common:
     max_calls: int | None = option(
         "Maximum model calls per run; after that, plugins work without the model.",
         least=0,
-        env=True,
         section=Section.MODEL,
         is_rare=True,
         setting="max_calls",
     )
     max_tokens: int | None = option(
         "Maximum tokens per run, prompts and answers together.",
-        env=True,
         section=Section.MODEL,
         is_rare=True,
         setting="max_tokens",
@@ -467,7 +462,6 @@ class Common:
     run_deadline: float | None = option(
         "Seconds after which a run makes no more model calls.",
         metavar="SECONDS",
-        env=True,
         section=Section.MODEL,
         is_rare=True,
         setting="run_deadline",
@@ -475,7 +469,6 @@ class Common:
     trace: bool = flag(
         "Write each model call to RUN.trace.jsonl; touche-rad report shows it.",
         "--trace/--no-trace",
-        env=True,
         default=True,
         show_default=True,
         section=Section.MODEL,
@@ -496,7 +489,6 @@ class Common:
         "Time limit per answer or verdict in seconds; on timeout a fallback gives it. "
         "[default: none]",
         metavar="SECONDS",
-        env=True,
         section=Section.RUN,
         setting="deadline",
     )
@@ -504,17 +496,15 @@ class Common:
         "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
         "model, unless --deadline is given]",
         most=10_000,
-        env=True,
         section=Section.RUN,
         setting="workers",
     )
-    seed: int = option(
-        "Random seed.", least=0, env=True, default=0, section=Section.RUN, setting="seed"
-    )
+    seed: int = option("Random seed.", least=0, default=0, section=Section.RUN, setting="seed")
     skip_bad: bool = flag(
         "Skip invalid input lines and report how many.",
         section=Section.RUN,
         is_rare=True,
+        env=False,
         setting="skip_bad",
     )
     restart: bool = flag(
@@ -545,20 +535,19 @@ class Common:
     )
 
     as_json: bool = flag("Print JSON.", "--json", section=Section.GLOBAL)
-    quiet: bool = flag("Print errors only.", "-q --quiet", section=Section.GLOBAL, setting="quiet")
+    quiet: bool = flag(
+        "Print errors only.", "-q --quiet", section=Section.GLOBAL, env=False, setting="quiet"
+    )
 
 
-TURNS: Final = option("User turns per debate.", default=5, setting="turns")
+TURNS: Final = option("User turns per debate.", default=5, env=False, setting="turns")
 HOST: Final = option(
     "Address to listen on; 0.0.0.0 = all, with --token or --open.",
     metavar="ADDRESS",
-    env=True,
     default="127.0.0.1",
     setting="host",
 )
-PORT: Final = option(
-    "Port; 0 = any free port.", least=0, most=65535, env=True, default=8080, setting="port"
-)
+PORT: Final = option("Port; 0 = any free port.", least=0, most=65535, default=8080, setting="port")
 
 
 @offering("model", "cache", "max_calls", "max_tokens", "run_deadline", "wait")
