@@ -98,7 +98,8 @@ def check_command(options: CheckOptions) -> int:
         for result in shown:
             lines = count_of(result.lines + result.unread, "line")
             verdict = click.style(result.verdict, fg="green" if result.good else "red")
-            line = f"{plain(result.path)}: {result.kind or 'unknown format'}, {lines}: {verdict}"
+            kind = result.kind or "unknown format"
+            line = f"{plain(result.path)}: {kind}, {lines}: {verdict}"
             if result.findings and len(shown) > 1:
                 reasons = (f"{group[0].kind} ({times_of(group)})" for group in result.groups)
                 line += f": {', '.join(reasons)}"

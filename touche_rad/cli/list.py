@@ -141,7 +141,8 @@ def _print_plugin(row: Mapping[str, Any]) -> None:
     click.echo(f" (package {row['source']})")
     if row["purpose"]:
         _print(row["purpose"], "  ", "  ")
-    _print(f"needs: {', '.join(row['needs']) or 'nothing'}", "  ", "    ")
+    needs = ", ".join(row["needs"]) or "nothing"
+    _print(f"needs: {needs}", "  ", "    ")
     if row["missing"]:
         _print(f"missing here: {'; '.join(row['missing'])}", "  ", "    ")
     if row.get("options"):

@@ -59,7 +59,8 @@ def submit_command(options: SubmitOptions) -> int:
         width = max(map(len, submission.software)) + 2
         click.secho(f"{'entry':{width}}sub-task  user      command", bold=True)
         for name, software in submission.software.items():
-            start = f"{name:{width}}{software.sub_task:<10}{software.user or '':10}"
+            user = software.user or ""
+            start = f"{name:{width}}{software.sub_task:<10}{user:10}"
             print_text(software.command, start, " " * len(start))
         return 0
 
