@@ -61,6 +61,9 @@ def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> 
             "by-grounded.jsonl.status.json",
         )
     }
+    (place / "brief.py").write_text(BRIEF.replace("invented = ", "invented = 1 / 0, "))
+    failed = touche_rad(*words, cwd=place, code=1).out
+    assert failed.startswith("all answers in debates/seed-0/rules/brief.jsonl are of a fallback: ")
     (place / "foreign").mkdir()
     (place / "foreign" / "notes.txt").touch()
     refused = touche_rad(*words, "-o", "foreign", cwd=place, code=2)
@@ -120,6 +123,8 @@ def test_a_plugin_is_tried_again_each_time_it_is_saved(
     (place / "brief.py").write_text("def broken(:\n")
     assert "brief.py" in "".join(lines_of_a_trial())
     (place / "brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
-    assert any(line.startswith("again: ") for line in lines_of_a_trial())
+    error, *lines = lines_of_a_trial()
+    assert error.startswith("error: this trial failed")
+    assert any(line.startswith("again: ") for line in lines)
     watching.send_signal(signal.SIGINT)
     assert watching.wait(60) == 130

@@ -33,6 +33,13 @@ def test_json_has_every_candidate_with_every_feature() -> None:
     assert chosen["id"] == answered["arguments"][0]["id"]
 
 
+def test_an_equal_text_under_another_id_is_not_marked() -> None:
+    argument = {"id": "a", "text": "Zoos stay.", "topic": ""}
+    write_records("twice.jsonl", argument, argument | {"id": "b"})
+    touche_rad("index", "twice.jsonl", "-o", "twice")
+    assert [row["chosen"] for row in explain_as_json(*ZOOS, "-i", "twice")] == [True, False]
+
+
 def demo_arguments(ids: list[str]) -> list[dict[str, Any]]:
     rows = read_records(demo_file("arguments.jsonl"))
     shown = [row for row in rows if row["id"] in ids]

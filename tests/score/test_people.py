@@ -224,7 +224,7 @@ def test_a_run_without_labels_is_named(folder: Path) -> None:
         "labels.jsonl",
         cwd=folder,
         code=1,
-        err="other.jsonl: quantity: no turn has a label on quantity",
+        err="other.jsonl: its responses are not those that are labelled in labels.jsonl",
     )
 
 

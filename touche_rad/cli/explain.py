@@ -55,9 +55,11 @@ class Explanation:
     """Whether a model made the answer."""
 
     def is_chosen(self, candidate: ExplainedCandidate) -> bool:
-        """Whether the answer cites the candidate, or is the candidate."""
+        """Whether the answer cites the candidate, or, where candidates are answers, is it."""
         cited = {argument.id for argument in self.response.arguments}
-        return candidate.id in cited or candidate.text == self.response.content
+        if cited.isdisjoint(argument.id for argument in self.candidates):
+            return candidate.text == self.response.content
+        return candidate.id in cited
 
 
 async def explain(answer: Answer, debate: Debate, *, has_model: bool) -> Explanation:

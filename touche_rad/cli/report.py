@@ -72,13 +72,13 @@ def report_command(options: ReportOptions) -> int:
         index=options.index,
         policy=Policy(debates=options.debates),
     )
+    if not options.quiet:
+        for sentence in summary.sentences:
+            print_text(printable(sentence))
     for warning in summary.warnings:
         say(warning, Label.WARNING)
     for error in summary.refused.values():
         say(error, Label.ERROR)
-    if not options.quiet:
-        for sentence in summary.sentences:
-            print_text(printable(sentence))
     say(summary.page, Label.WRITTEN)
     next_step(open_page(summary.page))
     return 1 if summary.refused else 0

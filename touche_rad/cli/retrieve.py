@@ -174,7 +174,7 @@ def _print_hits(query: str, hits: Sequence[Hit], *, paths: bool) -> None:
     if query:
         click.secho(printable(query), bold=True)
     if not hits:
-        click.echo("  no argument shares a word with the query")
+        click.echo("  no argument has a word of the query in what this retriever searches")
         return
     ids = ["id", *(plain(hit.argument.id) for hit in hits)]
     width = max(map(len, ids))

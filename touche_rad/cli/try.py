@@ -17,7 +17,7 @@ from touche_rad.bench.plan import BenchPlan, PlanFile
 from touche_rad.bench.record import is_ours
 from touche_rad.cli import options as opt
 from touche_rad.cli.bench import run_plan, show_end
-from touche_rad.cli.console import say, terminal_width
+from touche_rad.cli.console import Label, say, terminal_width
 from touche_rad.cli.prepare import NO_INDEX
 from touche_rad.cli.program import command
 from touche_rad.cli.steps import call_step
@@ -91,7 +91,13 @@ def try_command(options: TryOptions) -> int:
     plan_file = PlanFile(plan, options.output / "plan")
     bench, figures = run_plan(plan_file, options.output, options, settings)
     (name,) = named([text])
-    click.echo("\n".join(terminal_lines(_parts(figures, name), terminal_width())))
+    parts = _parts(figures, name)
+    failed = [
+        f"{line} are of a fallback: the values are the fallback's." for line in bench.all_replaced()
+    ]
+    if failed:
+        parts[0] = failed
+    click.echo("\n".join(terminal_lines(parts, terminal_width())))
     return show_end(bench)
 
 
@@ -144,7 +150,7 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
     """Return what the differences say, and the table: shares of yes, or agreement with labels."""
     from touche_rad.score.result import MEAN
     from touche_rad.score.tables import NONE, Table, cell, interval_cell
-    from touche_rad.score.words import by_pair
+    from touche_rad.score.words import by_pair, probability
 
     report = figures.judges or figures.shares
     assert report is not None
@@ -160,13 +166,13 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
             gap = [
                 cell("{difference:+.3f}", compared),
                 interval_cell("[{low:+.3f}, {high:+.3f}]", compared),
-                cell("{p_holm:.3f}", compared),
+                probability(compared.p_holm),
             ]
         shown = f"* {name}" if rank == "*" else name
         rows.append([shown, *values[:2], *gap, *values[2:]])
     _, head, *heads = table.heads
     *_, notes = report.parts()
-    columns = [head, *heads[:2], "difference", heads[1], "p", *heads[2:]]
+    columns = [head, *heads[:2], "difference", heads[1], "p (Holm)", *heads[2:]]
     return [report.sentences(), Table(columns, rows, optional=table.optional), notes]
 
 
@@ -179,8 +185,10 @@ def _watch(spec: opt.PluginSpec) -> None:
     words = click.get_current_context().find_root().obj.words
     while True:
         before = _times(Path(file).parent)
-        call_step([word for word in words if word != _WATCH_FLAG])
+        code = call_step([word for word in words if word != _WATCH_FLAG])
         say(f"watching {file}; Ctrl-C ends")
+        if code:
+            say("this trial failed: its cause is above", Label.ERROR)
         while _times(Path(file).parent) == before:
             time.sleep(_SECONDS)
 

@@ -118,6 +118,8 @@ def score_people(
                 labels_of_run += labels_of_turn
                 turns.append(TurnAnswers(0, scores_of.get(turn, {}), labels_of_turn))
             debates.append((debate, turns))
+        if not labels_of_run:
+            raise InputError(path, f"its responses are not those that are labelled in {truth}")
         for criterion in criteria:
             if not has_label(criterion, *labels_of_run):
                 key = criterion.key

@@ -117,10 +117,6 @@ class Health(RequestBody):
     """The cause of the last fallback."""
 
 
-COUNTS: Final = {"answers", "fallbacks", "verdicts", "verdict_fallbacks", "last_fallback"}
-"""The fields of `Health` that count."""
-
-
 class Fault(RequestBody):
     """Why a request was refused."""
 

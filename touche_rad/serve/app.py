@@ -29,7 +29,6 @@ from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import CachedJudge, fallback_verdict, judge_view
 from touche_rad.serve._bodies import (
-    COUNTS,
     MAX_TURNS,
     AnswerBody,
     ChatRequest,
@@ -126,7 +125,11 @@ def create_app(
         yield
         has_fallbacks = health.fallbacks or health.verdict_fallbacks
         level = logging.WARNING if has_fallbacks else logging.INFO
-        log.log(level, "at the end: %s", health.model_dump(include=COUNTS))
+        line = f"ended: answers {health.answers} (fallbacks {health.fallbacks}), verdicts "
+        line += f"{health.verdicts} (fallbacks {health.verdict_fallbacks})"
+        if health.last_fallback:
+            line += f"; the last fallback: {health.last_fallback}"
+        log.log(level, line)
 
     app = FastAPI(
         title="touche-rad",
