@@ -344,8 +344,8 @@ def test_health_and_the_log_at_the_end_count_answers_verdicts_and_fallbacks(
     assert [health[name] for name in counts] == [2, 1, 2, 1, causes[1]]
     (record,) = [record for record in caplog.records if record.name == "touche_rad.serve.app"]
     assert record.levelname == "WARNING"
-    last = f"the last fallback: {causes[1]}"
-    assert record.message == f"ended: answers 2 (fallbacks 1), verdicts 2 (fallbacks 1); {last}"
+    counts = "answers 2 (fallbacks 1), verdicts 2 (fallbacks 1)"
+    assert record.message == f"ended: {counts} {causes[1]}"
 
 
 def test_a_fallback_verdict_is_not_kept() -> None:

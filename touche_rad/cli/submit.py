@@ -70,7 +70,7 @@ def submit_command(options: SubmitOptions) -> int:
     if collection is not None:
         software = software.with_collection(collection)
     used = repository / software.collection
-    copies = [repository / software.collection] if software.collection else []
+    copies = [used] if software.collection else []
     for file in re.findall(r"/opt/plugins/([^/]+?\.py)\b", software.command):
         copies.append(repository / PLUGINS / file)
     for copy in copies:

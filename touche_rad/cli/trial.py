@@ -103,11 +103,10 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
     uses_model = has_model and any(plugin.uses_model for plugin in plugins.values())
     with _step("entry"):
         submission = load(options.file)
-        entries = _entries(options, specs, plugins, uses_model=uses_model)
-        if not is_of_demo:
-            entries = {
-                name: software.with_collection(collection) for name, software in entries.items()
-            }
+        entries = {
+            name: software.with_collection(collection)
+            for name, software in _entries(options, specs, plugins, uses_model=uses_model).items()
+        }
     if options.model and not uses_model:
         with _step("model"):
             raise UserError("neither the debater nor the judge uses a model: leave out -m")
@@ -158,8 +157,7 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
         for plugin in plugins.values():
             if plugin.file is not None:
                 results.append(_copy(plugin.file, repository / PLUGINS))
-        if not is_of_demo:
-            results.append(_copy(collection, repository / COLLECTIONS))
+        results.append(_copy(collection, repository / COLLECTIONS))
         for name, software in entries.items():
             if options.save:
                 save(options.file, name, software)

@@ -91,12 +91,8 @@ def try_command(options: TryOptions) -> int:
     plan_file = PlanFile(plan, options.output / "plan")
     bench, figures = run_plan(plan_file, options.output, options, settings)
     (name,) = named([text])
-    parts = _parts(figures, name)
-    failed = [
-        f"{line} are of a fallback: the values are the fallback's." for line in bench.all_replaced()
-    ]
-    if failed:
-        parts[0] = failed
+    failures = [f"{line} are of a fallback: the values are its." for line in bench.all_replaced()]
+    parts = [failures, *_parts(figures, name)]
     click.echo("\n".join(terminal_lines(parts, terminal_width())))
     return show_end(bench)
 
@@ -161,7 +157,7 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
     rows = []
     for rank, name, *values in table.rows:
         compared = difference(tried, name)
-        gap = [NONE, NONE, NONE]  # to itself
+        gap = [NONE] * 3  # to itself
         if compared is not None:
             gap = [
                 cell("{difference:+.3f}", compared),

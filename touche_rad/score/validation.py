@@ -127,8 +127,9 @@ class Validation:
     @property
     def valid(self) -> bool:
         """Whether there is no fault but in how it was made."""
-        faults = [issue for issue in self.findings if issue.level == "fault"]
-        return all(issue.kind.startswith(UNFIT) for issue in faults)
+        return all(
+            issue.level == "warning" or issue.kind.startswith(UNFIT) for issue in self.findings
+        )
 
     @property
     def verdict(self) -> str:
@@ -292,7 +293,7 @@ def check(
 
     of_input: Counter[str] = Counter()
     if source:
-        unread = {bad_line.line: Debate() for bad_line in bad.errors if bad_line.line is not None}
+        unread = {bad_line.line or 0: Debate() for bad_line in bad.errors}
         # Of a line with a wrong verdict, the debate can be read.
         for line in records(run, files.BadLines(skip=True)):
             if line.number in unread:
@@ -484,7 +485,7 @@ def _compare_with_input(
             result.add(number, f"a {what} is additional", message)
     missing = [inputs[place] for place in chain(*rest.values()) if key_of(inputs[place])]
     # Nobody knows which of them the other lines lost.
-    lost = len([number for number in numbers if not keys[number] and number not in places])
+    lost = sum(not keys[number] for number in numbers if number not in places)
     kind = f"a {what} is missing"
     if not lost:
         for debate in missing:

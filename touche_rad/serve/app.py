@@ -8,7 +8,7 @@ from collections.abc import AsyncIterator, Callable, Coroutine
 from contextlib import asynccontextmanager
 from functools import partial
 from itertools import groupby
-from typing import Any, TypeVar
+from typing import Any, Final, TypeVar
 
 import anyio
 from fastapi import FastAPI, HTTPException, Request
@@ -100,6 +100,13 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 }
 
 
+_LAST_LINE: Final = (
+    "ended: answers %(answers)d (fallbacks %(fallbacks)d), verdicts %(verdicts)d (fallbacks "
+    "%(verdict_fallbacks)d) %(last_fallback)s"
+)
+"""With the cause of the last fallback."""
+
+
 def create_app(
     answerer: Answerer,
     judge: LoadedJudge,
@@ -123,13 +130,8 @@ def create_app(
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         await _warm_up(answerer, judge, criteria, deadline, model)
         yield
-        has_fallbacks = health.fallbacks or health.verdict_fallbacks
-        level = logging.WARNING if has_fallbacks else logging.INFO
-        line = f"ended: answers {health.answers} (fallbacks {health.fallbacks}), verdicts "
-        line += f"{health.verdicts} (fallbacks {health.verdict_fallbacks})"
-        if health.last_fallback:
-            line += f"; the last fallback: {health.last_fallback}"
-        log.log(level, line)
+        level = logging.WARNING if health.last_fallback else logging.INFO
+        log.log(level, _LAST_LINE, health.model_dump())
 
     app = FastAPI(
         title="touche-rad",
