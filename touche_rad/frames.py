@@ -114,7 +114,8 @@ def agreement(
     paths = named([Path(run) for run in runs])
     # Labels of several debaters are matched run by run, because a run lacks the debates of others.
     groups = [paths]
-    if are_debaters([*paths.values()]):
+    policy = Policy(debates=Path(debates) if debates else None)
+    if are_debaters(paths.values(), Path(labels), policy, criteria):
         groups = [{name: path} for name, path in paths.items()]
     rows: list[Row] = []
     for group in groups:
@@ -122,7 +123,7 @@ def agreement(
             group,
             Path(labels),
             criteria=criteria,
-            policy=Policy(debates=Path(debates) if debates else None),
+            policy=policy,
             samples=1,
         )
         for error in report.refused.values():

@@ -209,7 +209,7 @@ def qrels(folder: Path) -> Path:
     "words",
     [
         (*RUNS, "--json", "--csv"),
-        (*RUNS, "--strict", "--debates", "x"),
+        (*RUNS, "--strict", "--debates", "good.jsonl"),
         ("x.run", "q.txt", "--strict"),
     ],
 )

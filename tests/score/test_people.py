@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -12,7 +13,7 @@ import pytest
 
 from tests.records import read_cases, read_records
 from tests.report.makers import Page
-from tests.score.makers import evaluation, run_file, simulations_file
+from tests.score.makers import evaluation, put, run_file, simulations_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
@@ -131,10 +132,16 @@ def test_runs_are_of_judges_if_they_have_the_same_debates(
     run_file(folder / "shuffled.judged.jsonl", lines[::-1])
     run_file(folder / "first.judged.jsonl", lines[:20])
     run_file(folder / "last.judged.jsonl", lines[10:])
+    put("simulation.userTurns.1.utterance", "Damaged.")(lines[5])
+    run_file(folder / "damaged.judged.jsonl", lines)
+    shutil.copy(folder / "team1.jsonl", folder / "responses.judged.jsonl")
     paths = [f"{run}.judged.jsonl" for run in runs.split()]
-    assert score(folder, *paths, "labels.jsonl")["kind"] == kind
+    call = ("score", *paths, "labels.jsonl")
+    assert touche_rad(*call, "--json", cwd=folder, code=None).json["kind"] == kind
     what = "debaters" if kind == "shares" else "judges"
-    touche_rad("score", *paths, "labels.jsonl", cwd=folder, out=f"Ranked as {what}: ")
+    shown = touche_rad(*call, cwd=folder, code=None, out=f"Ranked as {what}: ")
+    is_refused = "damaged" in runs and kind != "shares"
+    assert ("the run is not on the labelled debates" in shown.err) == is_refused
 
 
 def test_turns_on_which_people_disagree_are_counted_by_debater(folder: Path) -> None:

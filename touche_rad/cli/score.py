@@ -219,9 +219,10 @@ def score_runs(
         ("measure",) if kind is files.Kind.LABELS else _ONLY_FOR_LABELS,
         kind.value,
     )
+    policy = Policy(options.strict, options.debates)
     how: dict[str, Any] = {
         "criteria": criteria,
-        "policy": Policy(options.strict, options.debates),
+        "policy": policy,
         # One run is always compared with the baseline.
         "compare": options.pairs or len(runs) == 1,
         "baselines": options.baseline,
@@ -229,7 +230,7 @@ def score_runs(
         "seed": options.seed,
         "bad": bad,
     }
-    if kind is not files.Kind.LABELS or not are_debaters(runs):
+    if kind is not files.Kind.LABELS or not are_debaters(runs, truth, policy, criteria):
         with progress("scoring", quiet=options.quiet or len(runs) == 1) as report_progress:
             report = score(
                 runs,

@@ -411,6 +411,6 @@ def _score(
         return None
     if kind is Kind.OUTCOMES:
         return score_contests(fitting, labels, seed=seed, bad=bad)
-    if truth is Kind.LABELS and are_debaters(fitting.values()):
+    if truth is Kind.LABELS and are_debaters(fitting.values(), labels, policy, criteria):
         return score_people(fitting, labels, criteria=criteria, policy=policy, seed=seed, bad=bad)
     return score(fitting, labels, criteria=criteria, policy=policy, seed=seed, bad=bad)

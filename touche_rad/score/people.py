@@ -6,7 +6,7 @@ Where people labelled some turns only, the verdicts of a judge on all turns corr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -44,26 +44,37 @@ LabelledDebates = Sequence[tuple[Debate, Sequence[TurnAnswers]]]
 """The debates of a run, with what judge and people say of their turns."""
 
 
-def are_debaters(runs: Iterable[Path]) -> bool:
-    """Whether runs are of debaters: simulations, or evaluations of different debates.
+def are_debaters(
+    runs: Collection[Path], truth: Path, policy: Policy, criteria: Criteria | None = None
+) -> bool:
+    """Whether most runs are of debaters: simulations, or evaluations of different debates.
 
     Judges have verdicts on the same debates, each on all or on some of them. So runs are of
     debaters if no run has all debates on a claim, or if no debate is in two runs.
+
+    Labels of debaters are on the debates of each of them. So a debate without labels is damaged,
+    and says nothing.
     """
-    kinds = set()
+    criteria = criteria_of_all(criteria, runs, truth)
+    labels = read_truth(truth, criteria, policy.debates)
+    reference = known_reference(truth, labels, criteria, policy.debates)
+    labelled = {*map(tuple, reference.turns)} if reference else set()
+    unjudged = 0
     debates_of_runs = []
     for run in runs:
         with suppress(UserError):  # a run that cannot be read is reported when it is scored
-            kinds.add(files.detect_kind(run))
-            debates = files.read_views(run, files.BadLines(skip=True), keep_lost=True)
-            of_run = {
-                (debate.claim or debate.thesis, digests(debate))
-                for debate, _ in debates
-                if debate.turns
-            }
+            kind = files.detect_kind(run)
+            if kind is not files.Kind.EVALUATIONS:
+                unjudged += kind in files.DEBATES
+                continue
+            of_run = set()
+            for debate, _ in files.read_views(run, files.BadLines(skip=True), keep_lost=True):
+                texts = digests(debate, criteria.unit)
+                if texts in labelled or (texts and not labelled):
+                    of_run.add((debate.claim or debate.thesis, texts))
             debates_of_runs += [of_run] if of_run else []
-    if kinds != {files.Kind.EVALUATIONS}:
-        return bool(kinds) and kinds <= files.DEBATES
+    if unjudged > len(debates_of_runs):
+        return True
     most: Counter[str] = Counter()
     for of_run in debates_of_runs:
         most |= Counter(claim for claim, _ in of_run)
