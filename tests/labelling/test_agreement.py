@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import re
 from pathlib import Path
 
 import krippendorff
@@ -13,6 +14,7 @@ import pytest
 from tests.labelling.makers import answer, open_session, write_run
 from tests.records import read_records, write_records
 from tests.refusals import expect_error
+from tests.terminal import touche_rad_process
 from touche_rad.debate import Maxim
 from touche_rad.labelling.agreement import agreement
 from touche_rad.labelling.exchanges import TurnPlace
@@ -105,3 +107,13 @@ def test_a_file_of_another_run_and_a_second_ana_are_refused() -> None:
     mine.write_text(f"{json.dumps([{'quality': 1}] * 3)}\n" * 4)
     with expect_error("ana"):
         open_session(run, output="second.jsonl", others=[mine])
+
+
+def test_labels_of_hundreds_of_annotators_are_compared() -> None:
+    run = write_run()
+    turn = {"annotators": {f"person {number}": {"quality": number % 2} for number in range(300)}}
+    labels = write_records(Path("crowd.jsonl"), *[[turn] * 3] * 4)
+    words = ("label", run, "-o", "labels.jsonl", "--with", labels, "--summary")
+    summary = touche_rad_process(*words, timeout=60).out
+    assert "300 annotators: no kappa of pairs (at most 30)" in summary
+    assert re.search(r"quality +12 .*\n(.*\n)*12 disagreements", summary)

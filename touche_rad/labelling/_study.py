@@ -105,10 +105,6 @@ class Study:
                 votes[name] = label
         return votes
 
-    def differ(self, place: TurnPlace, key: str) -> bool:
-        """Whether two annotators have different answers."""
-        return len(set(self.votes(place, key).values())) > 1
-
     def label(self, place: TurnPlace, key: str) -> Answer:
         """Return the label: the settled one, or the one that all annotators gave who know."""
         settled = self.settled.get(place, {})
@@ -121,7 +117,10 @@ class Study:
         """Return where annotators differ, settled or not."""
         disagreements = []
         for place in sorted(self.places):
-            disagreements += [(place, key) for key in self.criteria.keys if self.differ(place, key)]
+            answers = self.answers_on(place).values()
+            for key in self.criteria.keys:
+                if len({labels.get(key) for labels in answers} - {None}) > 1:
+                    disagreements.append((place, key))
         return disagreements
 
     def open_disagreements(self) -> list[tuple[TurnPlace, str]]:

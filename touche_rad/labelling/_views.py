@@ -52,7 +52,7 @@ def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool) -> dic
         record["others"] = [
             {"name": name, "answers": answers} for name, answers in study.answers_on(place).items()
         ]
-        record["differ"] = [key for key in study.criteria.keys if study.differ(place, key)]
+        record["differ"] = [key for turn, key in study.disagreements() if turn == place]
     return record
 
 

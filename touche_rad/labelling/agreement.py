@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
+from typing import Final
 
 import numpy as np
 
 from touche_rad.labelling._study import Study
+from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.records import FrozenRecord
 from touche_rad.score import confusion
 from touche_rad.score.significance import Floats, interval, resampled_sums
 from touche_rad.score.tables import NONE, Columns, Part, Printed, cell, table
 
 _SAMPLES = 2_000
+MOST_IN_PAIRS: Final = 30
+"""With more annotators, there are only the coefficients of all: 1,000 have 499,500 pairs."""
 
 
 class Coefficient(FrozenRecord):
@@ -61,11 +65,14 @@ class Agreement(Printed):
 
     pairs: Sequence[PairRow] = ()
     alphas: Sequence[AlphaRow] = ()
+    annotators: int = 0
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
+        if self.annotators > MOST_IN_PAIRS:
+            yield [f"{self.annotators} annotators: no kappa of pairs (at most {MOST_IN_PAIRS})"]
         yield table(_PAIRS, self.pairs)
-        if len({name for row in self.pairs for name in (row.first, row.second)}) > 2:
+        if self.annotators > 2:
             yield table(_ALPHAS, self.alphas)
 
 
@@ -86,56 +93,67 @@ _ALPHAS: Columns = {
 
 def agreement(study: Study, seed: int = 0) -> Agreement:
     """Return the agreement of the annotators of a study."""
-    pairs = []
+    annotators = study.annotators
+    in_pairs = annotators if len(annotators) <= MOST_IN_PAIRS else []
+    rows: list[PairRow] = []
     alphas = []
     for criterion in study.criteria:
         size = len(criterion.answers.values)
         apart = confusion.distances(criterion)[:size, :size]
-        for first, second in combinations(study.annotators, 2):
-            units = _answers(study, criterion.key, [first, second])
+        votes = {place: study.votes(place, criterion.key) for place in sorted(study.places)}
+        for first, second in combinations(in_pairs, 2):
+            units = _answers(votes, [first, second])
             tables = [confusion.count_answers(of_debate, size) for of_debate in units]
             turns = sum(map(len, units))
             equal = [a == b for of_debate in units for a, b in of_debate]
-            pairs.append(
+            kappa, ac2 = _estimates([confusion.kappa, confusion.ac2], tables, apart, seed)
+            rows.append(
                 PairRow(
                     first=first,
                     second=second,
                     maxim=criterion.key,
                     turns=turns,
                     same=fmean(equal) if equal else None,
-                    kappa=_estimate(confusion.kappa, tables, apart, seed),
-                    ac2=_estimate(confusion.ac2, tables, apart, seed),
+                    kappa=kappa,
+                    ac2=ac2,
                 )
             )
-        units = _answers(study, criterion.key, study.annotators)
+        units = _answers(votes, annotators)
         tables = [confusion.coincidences(of_debate, size) for of_debate in units]
-        alpha = _estimate(confusion.alpha, tables, apart, seed)
+        (alpha,) = _estimates([confusion.alpha], tables, apart, seed)
         alphas.append(AlphaRow(maxim=criterion.key, turns=sum(map(len, units)), alpha=alpha))
-    return Agreement(pairs=pairs, alphas=alphas)
+    return Agreement(pairs=rows, alphas=alphas, annotators=len(annotators))
 
 
-def _answers(study: Study, key: str, annotators: Sequence[str]) -> list[list[list[int]]]:
+def _answers(
+    votes: Mapping[TurnPlace, Mapping[str, int]], annotators: Sequence[str]
+) -> list[list[list[int]]]:
     """Return what these annotators answered where at least two of them did, by debate and turn."""
     by_debate: dict[int, list[list[int]]] = {}
-    for place in sorted(study.places):
-        votes = study.votes(place, key)
-        answers = [votes[name] for name in annotators if name in votes]
+    for place, votes_on_turn in votes.items():
+        answers = [votes_on_turn[name] for name in annotators if name in votes_on_turn]
         if len(answers) > 1:
             by_debate.setdefault(place.debate, []).append(answers)
     return list(by_debate.values())
 
 
-def _estimate(
-    formula: Callable[[Floats, Floats], Floats], tables: list[Floats], apart: Floats, seed: int
-) -> Coefficient:
+def _estimates(
+    formulas: Sequence[Callable[[Floats, Floats], Floats]],
+    tables: list[Floats],
+    apart: Floats,
+    seed: int,
+) -> Iterator[Coefficient]:
+    """Yield each measure of the tables of debates."""
     # In an order that the order of the debates does not decide.
     tables = sorted(tables, key=lambda table: table.tolist())
-    value = float(formula(np.sum(tables, axis=0), apart)) if tables else math.nan
-    if math.isnan(value):
-        return Coefficient()
-    low = high = None
     sums = resampled_sums(np.array(tables), _SAMPLES, seed)
-    if sums is not None:
-        draws = formula(sums, apart)
-        low, high = interval(draws[~np.isnan(draws)])
-    return Coefficient(value=value, low=low, high=high)
+    for formula in formulas:
+        value = float(formula(np.sum(tables, axis=0), apart)) if tables else math.nan
+        if math.isnan(value):
+            yield Coefficient()
+        elif sums is None:
+            yield Coefficient(value=value)
+        else:
+            draws = formula(sums, apart)
+            low, high = interval(draws[~np.isnan(draws)])
+            yield Coefficient(value=value, low=low, high=high)

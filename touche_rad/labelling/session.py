@@ -174,10 +174,9 @@ class LabelSession:
         return TurnPlace(event["debate"], event["turn"]), event["maxim"]
 
     def _last(self) -> LabelEvent | None:
-        for _, event in reversed(effective(self._events)):
-            if event["by"] == self.annotator:
-                return event
-        return None
+        own = (row for row in self._events if row[1].get("by") == self.annotator)
+        events = effective(own)
+        return events[-1][1] if events else None
 
     @property
     def can_undo(self) -> bool:
