@@ -19,15 +19,20 @@ from touche_rad.errors import UserError
 
 EMPTY: Final = ("", "EMPTY")
 """Values of a variable without a key."""
-_ADDRESS: Final = re.compile(r"https?://[\w.:\[\]%-]+", re.IGNORECASE)
+_HUBS: Final = ("irds", "nli", "vllm")
+"""What the names of collections and models begin with that are downloaded if they are not here."""
+_ADDRESS: Final = re.compile(
+    rf"https?://[\w.:\[\]%-]+|(?:{'|'.join(_HUBS)}):(?!https?:)\w[\w./-]*", re.IGNORECASE
+)
 _PORTS: Final = {"http": 80, "https": 443}
 
 
 class Server(NamedTuple):
-    """A server as a client of HTTP reads its address."""
+    """A server as a client of HTTP reads its address, or what is downloaded from a hub."""
 
     scheme: str
     host: str
+    """Of a hub, the name of the model or the collection."""
     port: int | None
 
 
@@ -81,7 +86,7 @@ def refuse_stranger(variable: str, url: str) -> None:
 
 
 def strangers_in(text: str) -> list[str]:
-    """Return the addresses of a text whose servers the user has not named, sorted."""
+    """Return the addresses, and names of hubs, in a text that the user has not named, sorted."""
     if _trusted is None:
         return []
     return sorted(url for url in set(_ADDRESS.findall(text)) if server_of(url) not in _trusted)
@@ -94,6 +99,8 @@ def server_of(url: str) -> Server | None:
         port = parts.port or _PORTS.get(parts.scheme)
     except ValueError:
         return None
+    if parts.scheme in _HUBS:
+        return Server(parts.scheme, parts.path, None)
     if not parts.hostname or not _ADDRESS.fullmatch(f"{parts.scheme}://{parts.netloc}"):
         return None
     return Server(parts.scheme, parts.hostname, port)

@@ -295,6 +295,18 @@ def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:
     assert "127.0.0.1:9, which get" not in touche_rad(*named, cwd=folder, code=None).err
 
 
+def test_a_download_that_only_a_plan_names_is_told_first(folder: Path) -> None:
+    guarded = BENCH.replace('"sinai"', '"composed(guard=nli:owner/judge)"')
+    (folder / "bench.toml").write_text(guarded.replace('"demo"', '"irds:no/such"'))
+    for call, told in (
+        ("bench run .", "irds:no/such, nli:owner/judge, vllm:owner/name"),
+        ("bench run . -m vllm:owner/name -i irds:no/such", "nli:owner/judge"),
+        ("train loop loop.toml -o loop --dry-run", "vllm:tiny"),
+    ):
+        err = f"names {told}: downloaded, unless on this machine"
+        touche_rad(*call.split(), cwd=folder, code=None, err=err)
+
+
 @pytest.mark.parametrize(
     ("name", "words"),
     read_cases("faults/an_input_that_never_ends_is_no_file.json"),

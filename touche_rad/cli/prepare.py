@@ -166,16 +166,21 @@ def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tupl
 
 
 def tell_servers(plan: Path, texts: Iterable[str], plugins: Iterable[Configured]) -> None:
-    """Name the servers of a plan's texts and plugins that only the plan and its files name.
+    """Name the servers and downloads that only a plan and its files name, before they are used.
 
     The plan may be a stranger's.
     """
     from touche_rad.plugins.digests import with_named
 
     options = [str(dict(part.options)) for plugin in plugins for part in with_named(plugin)]
-    servers = strangers_in("\n".join([*texts, *options]))
+    strangers = strangers_in("\n".join([*texts, *options]))
+    servers = [name for name in strangers if "://" in name]
     if servers:
         say(f"only {plan} names {', '.join(servers)}, which get texts of this run", Label.WARNING)
+    # Models and collections of a hub.
+    downloads = ", ".join(name for name in strangers if name not in servers)
+    if downloads:
+        say(f"only {plan} names {downloads}: downloaded, unless on this machine", Label.WARNING)
 
 
 def names_model(options: Common) -> bool:
