@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from random import Random
@@ -41,8 +42,8 @@ _RANK: Final = 16
 
 def _no_option(word: str) -> str:
     """Refuse what a command would take for an option, such as --plugin: it may be a stranger's."""
-    if word.startswith("-") or "\0" in word:
-        raise ValueError("expected a text without NUL that does not begin with '-'")
+    if word.startswith("-"):
+        raise ValueError("expected a text that does not begin with '-'")
     return word
 
 
@@ -95,8 +96,11 @@ class LoopPlan(BaseModel):
         return options
 
     def need_trust(self) -> str:
-        """Return an option of vLLM that may run code; empty if there is none."""
-        return next((key for key in self.serve if key.replace("_", "-") not in _OF_VLLM), "")
+        """Return an option of vLLM that may run code or name a file; empty if there is none."""
+        for key, value in self.serve.items():
+            if key.replace("_", "-") not in _OF_VLLM or not re.fullmatch(r"[\w.]+", str(value)):
+                return key
+        return ""
 
 
 _OPTIONS: Final = (
