@@ -104,7 +104,7 @@ class Connection:
         try:
             from elasticsearch import Elasticsearch
 
-            from retrieval.elastic._node import LimitedNode
+            from retrieval.elastic._node import LimitedNode, StrictJson
         except ImportError:
             raise UserError(
                 "an index on Elasticsearch needs the client: "
@@ -115,6 +115,7 @@ class Connection:
             "request_timeout": min(ONE_TRY, self._seconds),
             "max_retries": 0,
             "node_class": LimitedNode,
+            "serializers": {StrictJson.mimetype: StrictJson()},
         }
         if key := os.environ.get(KEY):
             settings["api_key"] = key
@@ -145,7 +146,7 @@ class Connection:
         while True:
             try:
                 return call(client)
-            except (ApiError, TransportError, RecursionError) as error:  # the last of its JSON
+            except (ApiError, TransportError) as error:
                 fault, temporary = self._fault(error)
                 pause = wait * random.uniform(0.5, 1.5)
                 if not temporary or time.monotonic() + pause > end:

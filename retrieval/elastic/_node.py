@@ -12,17 +12,31 @@ from elastic_transport import (
     ConnectionTimeout,
     HttpHeaders,
     NodeConfig,
+    SerializationError,
     TlsError,
     TransportApiResponse,
     TransportError,
 )
 from elastic_transport.client_utils import DEFAULT
+from elasticsearch.serializer import JsonSerializer
 
 from retrieval._server import Connections
 from touche_rad import http
+from touche_rad.files.records import parse
 
 LARGEST: Final = 2**28
 """Maximum bytes of a reply: thousands of long arguments."""
+
+
+class StrictJson(JsonSerializer):  # type: ignore[misc]
+    """Replies are read as strictly as files are: the server may be a stranger's."""
+
+    def loads(self, data: bytes) -> Any:
+        """Return the JSON of a reply; None of an empty one."""
+        try:
+            return parse(data.decode()) if data else None
+        except ValueError as error:
+            raise SerializationError(str(error)) from None
 
 
 class LimitedNode(BaseNode):  # type: ignore[misc]

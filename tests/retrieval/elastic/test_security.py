@@ -271,3 +271,21 @@ def test_an_answer_without_an_end_ends(
     ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="2" if pause else "30")
     _one_line(ran, told, code=1)
     assert time.monotonic() - begun < 20, "the first one is sent for 60 s"
+
+
+_HEAD = (
+    b"HTTP/1.1 200 OK\r\nX-Elastic-Product: Elasticsearch\r\nContent-Type: application/json\r\n"
+    b"Content-Length: %d\r\n\r\n%b"
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "times"),
+    [('{"a": NaN}', 1), ('{"a": 1, "a": 2}', 1), ("1e999", 1), ("[", 100_000), ("9", 5_000)],
+)
+def test_only_strict_json_is_read(
+    recorder: _Recorder, tmp_path: Path, text: str, times: int
+) -> None:
+    body = text.encode() * times
+    recorder.flood = (_HEAD % (len(body), body), 0)
+    _one_line(_searched(tmp_path, _recorded(recorder)), "expected", code=1)
