@@ -64,13 +64,14 @@ CHANGED = """async (what) => {
   const changed = {
     turns: () => many(2001, (at) => at - 1),
     branches: () => many(2000, () => -1),
+    bomb: () => json + " ".repeat(3e7),
     seconds: () => json.replace(/"seconds":[0-9.]+/, '"seconds":"long"'),
   }[what]();
   const link = await change(new TextEncoder().encode(changed), new CompressionStream("deflate-raw"));
   return `#debate=${link.toBase64(options)}`;
 }"""
 """The address of a debate that only breaks the page at "Why?", has turns to which the server would not
-answer, or has many branches."""
+answer, has many branches, or takes much memory."""
 
 
 class Slow:
@@ -315,7 +316,7 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     page.keyboard.press("Escape")
     _send(page, HOSTILE.replace("\x1b", ""), 0)
     assert_count(page, "#t0 tbody tr", 4)
-    for what in ("seconds", "turns"):
+    for what in ("seconds", "turns", "bomb"):
         _wait_for_text(open_page(url + page.evaluate(CHANGED, what)), "cannot be read")
     branches = open_page(url + page.evaluate(CHANGED, "branches"))
     branches.get_by_role("button", name="Branch 2000 of 2000").wait_for()

@@ -6,8 +6,7 @@
   const { html } = rad;
   const $ = (id) => document.getElementById(id);
   const setup = rad.island("setup");
-  const LONGEST = 1_000_000,
-    STOPPED = "Stopped.";
+  const STOPPED = "Stopped.";
   const offer = String([setup.debaters, setup.judges]);
   const empty = () => ({ turns: [], at: -1, written: "" });
   let state = empty(); // `at` is the last turn shown; `written` is the debate as the address has it
@@ -26,7 +25,7 @@
     return indexes;
   };
   const children = (at) =>
-    state.turns.map((_, index) => index).filter((index) => state.turns[index].parent === at);
+    [...state.turns.keys()].filter((index) => state.turns[index].parent === at);
   const answerOf = (turn) => (turn.answers[turn.pick]?.system ? turn.answers[turn.pick] : null);
   const last = (at) => {
     let index = at;
@@ -54,24 +53,23 @@
     };
   };
 
-  const through = async (bytes, stream) =>
-    new Uint8Array(
-      await new Response(new Blob([bytes]).stream().pipeThrough(stream)).arrayBuffer(),
-    );
+  const through = (content, stream) => {
+    let room = 3e7; // bytes: a link may hold gigabytes
+    const limit = new TransformStream({
+      transform(chunk, to) {
+        room -= chunk.length;
+        room < 0 ? to.error() : to.enqueue(chunk);
+      },
+    });
+    return new Response(new Blob([content]).stream().pipeThrough(stream).pipeThrough(limit));
+  };
   const encode = async (value) => {
-    const bytes = await through(
-      new TextEncoder().encode(JSON.stringify(value)),
-      new CompressionStream("deflate-raw"),
-    );
-    return bytes.toBase64({ alphabet: "base64url", omitPadding: true });
+    const link = await through(JSON.stringify(value), new CompressionStream("deflate-raw")).bytes();
+    return link.toBase64({ alphabet: "base64url", omitPadding: true });
   };
   const decode = async (text) => {
-    if (text.length > LONGEST) {
-      throw new Error("it is too long");
-    }
     const bytes = Uint8Array.fromBase64(text, { alphabet: "base64url" });
-    const json = await through(bytes, new DecompressionStream("deflate-raw"));
-    return check(JSON.parse(new TextDecoder().decode(json)));
+    return check(await through(bytes, new DecompressionStream("deflate-raw")).json());
   };
   /* An address may come from anybody: what cannot be shown as text is refused. */
   const check = ({ turns, at }) => {
