@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -9,9 +10,12 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
-from tests.records import copy_lines, read_cases, read_table
+from tests.cli.test_help import commands_with_words
+from tests.models.scripted import Handler, Scripted, says, serving
+from tests.records import copy_lines, read_cases, read_json, read_table
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
@@ -20,6 +24,8 @@ from touche_rad.plugins.registry import Kind, registered
 from touche_rad.users.persona import bundled_personas
 
 MODULES = ("click", "huggingface_hub", "numpy", "pydantic", "touche_rad", "vllm")
+PLANS = (("bench", "run"), ("train", "loop"))
+"""The commands that read a plan, which may be a stranger's."""
 RUNS = "import os, pathlib\npathlib.Path({place!r}).write_text(repr(dict(os.environ)))\n"
 LOOP = """
 topics = "claims.tsv"
@@ -47,14 +53,20 @@ length = "length"
 """
 
 
+def write_modules(place: Path) -> None:
+    """Write modules that leave a file beside their folder."""
+    for name in MODULES:
+        (place / name).mkdir()
+        code = RUNS.format(place=str(place.parent / f"ran {name}"))
+        (place / name / "__init__.py").write_text(code)
+
+
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder whose modules would leave a file beside it."""
     place = tmp_path / "stranger"
     place.mkdir()
-    for name in MODULES:
-        (place / name).mkdir()
-        (place / name / "__init__.py").write_text(RUNS.format(place=str(tmp_path / f"ran {name}")))
+    write_modules(place)
     copy_lines(demo_file("claims.tsv"), place / "claims.tsv", 6)
     (place / "loop.toml").write_text(LOOP)
     (place / "bench.toml").write_text(BENCH)
@@ -85,31 +97,27 @@ def test_no_program_that_a_command_starts_takes_modules_of_the_folder(
     assert what_ran(folder) == []
 
 
-RUN = "-i demo -o out/run.jsonl --replace"
-WRITING = [
-    "audit debates.jsonl -j length -o out --replace",
-    "bench new made --claims claims.tsv -i demo -d verbatim -j grounded --replace",
-    "bench run out -q --replace",
-    "check shuffled.jsonl --input debates.jsonl --fix -o out/run.jsonl --replace",
-    "dataset debaters claims.tsv -o out --replace",
-    "dataset evaluate dataset-run dataset/truths -o out",
-    "demo -o out --replace",
-    f"judge debates.jsonl -j length {RUN}",
-    "report judged.jsonl -o out --replace",
-    f"respond debates.jsonl -d verbatim {RUN}",
-    "score judged.jsonl labels.jsonl -o out",
-    f"simulate claims.tsv -d verbatim --turns 1 {RUN}",
-    "submit --collection arguments.jsonl -d grounded -o out",
-    "try verbatim --on claims.tsv -i demo --turns 1 -o out --replace",
-    "tournament claims.tsv -i demo -d verbatim -d grounded -o out --replace",
-]
-"""Calls whose outputs are all below `out`."""
+CALLS = read_table("faults/calls.tsv")
+"""A call of each command; its outputs are all below `out`, and its index is `ix`."""
 BESIDE = (".errors.txt", ".part", ".status.json", ".trace.jsonl")
 
 
+@pytest.fixture(scope="module", name="asked")
+def _asked() -> Iterator[Scripted]:
+    """The server of the encoder that only an index names."""
+
+    def embed(handler: Handler) -> None:
+        rows = [{"index": at, "embedding": [1, at]} for at in range(len(handler.body["input"]))]
+        says({"data": rows})(handler)
+
+    with serving() as server:
+        server.always = embed
+        yield server
+
+
 @pytest.fixture(scope="module")
-def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with the inputs of all calls."""
+def inputs(tmp_path_factory: pytest.TempPathFactory, asked: Scripted) -> Path:
+    """A folder with the inputs of all calls, modules that leave a file, and a stranger's index."""
     place = tmp_path_factory.mktemp("inputs")
     for name in ("arguments.jsonl", "debates.jsonl", "labels.jsonl"):
         shutil.copy(demo_file(name), place)
@@ -122,23 +130,47 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "dataset debaters claims.tsv -o dataset",
         "simulate claims.tsv -d verbatim -i demo -o dataset-run/run.jsonl",
         "bench new bench --claims claims.tsv -i demo -d verbatim -j grounded --turns 1",
+        "judge debates.jsonl -j length -o part.jsonl --shard 1/2",
+        "judge debates.jsonl -j length -o part.jsonl --shard 2/2",
     )
     for words in datasets:
         touche_rad(*words.split(), cwd=place)
+    vectors = ("--dense", f"openai:{asked.url}#mean")
+    touche_rad("index", "arguments.jsonl", "-o", "ix", *vectors, cwd=place)
+    (about,) = place.glob("ix/dense/*/about.json")
+    about.write_text(json.dumps({**read_json(about), "encoder": vectors[1]}))
+    write_modules(place)
+    asked.asked.clear()
     return place
 
 
-@pytest.mark.parametrize("call", WRITING)
-def test_no_name_that_a_command_chooses_is_written_by_way_of_a_link(
-    inputs: Path, tmp_path: Path, call: str
+def test_each_command_has_a_call_that_uses_what_it_can() -> None:
+    """A new command is added to the table, so that all promises are tested with it."""
+    calls = {command: (call, kind) for command, call, kind in CALLS}
+    for words, command in commands_with_words():
+        options = {option.name for option in command.params}
+        call, kind = calls.pop(" ".join(words), ("", "group"))
+        assert isinstance(command, click.Group) == (kind == "group"), words
+        assert ("index" in options) == ("-i ix" in call), words
+        assert kind != "reads" or "output" not in options, words
+        assert ("trust" in options) == (words in PLANS)
+    assert not calls
+
+
+@pytest.mark.parametrize(("command", "call", "kind"), CALLS)
+def test_no_command_is_harmed_by_a_folder(
+    inputs: Path, tmp_path: Path, asked: Scripted, command: str, call: str, kind: str
 ) -> None:
-    """All files of a first call are links in the folder of a second and a third one."""
+    """No module of the folder runs, no server of an index is asked, and no link is followed.
+
+    All files of a first call are links in the folder of a second and a third one.
+    """
     words = call.split()
     names: set[str] = set()
     for state in ("free", "linked to files", "linked to nothing"):
         place = tmp_path / state
         shutil.copytree(inputs, place)
-        if words[0] == "bench":
+        if command == "bench run":
             (place / "bench").rename(place / "out")
         (place / "out").mkdir(exist_ok=True)
         before = {path for path in place.rglob("*") if path.is_file()}
@@ -151,7 +183,7 @@ def test_no_name_that_a_command_chooses_is_written_by_way_of_a_link(
             (place / name).symlink_to(victims / str(number))
         ended = touche_rad(*words, cwd=place, code=None)
         linked = {name for name in names if (place / name).is_symlink()}
-        while ended.code == 2:  # without a link that is refused, the others count
+        while ended.code == 2 and kind == "writes":  # without a link that is refused, the others count
             refused = {name for name in linked if name in ended.err.splitlines()[-1]}
             assert refused, ended.err
             linked -= refused
@@ -159,14 +191,16 @@ def test_no_name_that_a_command_chooses_is_written_by_way_of_a_link(
                 (place / name).unlink()
             ended = touche_rad(*words, cwd=place, code=None)
         if state == "free":
-            assert ended.code == 0, ended.err
+            assert ended.code == 0 or kind != "writes", ended.err
             written = {path for path in place.rglob("*") if path.is_file()} - before
             names = {str(path.relative_to(place)) for path in written}
-            assert names, "it writes something"
+            assert names or kind != "writes", "it writes something"
             names |= {f"{name}{end}" for name in names & set(words) for end in BESIDE}
             names -= set(words)  # the output that the user names may be a link
         contents = {path.read_text() for path in victims.iterdir()}
-        assert contents == ({"precious"} if state == "linked to files" else set())
+        assert contents == ({"precious"} if names and state == "linked to files" else set())
+    assert what_ran(inputs) == []
+    assert asked.asked == []
 
 
 def test_a_folder_for_outputs_is_no_link(inputs: Path, tmp_path: Path) -> None:
