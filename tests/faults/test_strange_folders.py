@@ -183,7 +183,9 @@ def test_no_command_is_harmed_by_a_folder(
             (place / name).symlink_to(victims / str(number))
         ended = touche_rad(*words, cwd=place, code=None)
         linked = {name for name in names if (place / name).is_symlink()}
-        while ended.code == 2 and kind == "writes":  # without a link that is refused, the others count
+        while (
+            ended.code == 2 and kind == "writes"
+        ):  # without a link that is refused, the others count
             refused = {name for name in linked if name in ended.err.splitlines()[-1]}
             assert refused, ended.err
             linked -= refused
