@@ -130,8 +130,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory, asked: Scripted) -> Path:
         "dataset debaters claims.tsv -o dataset",
         "simulate claims.tsv -d verbatim -i demo -o dataset-run/run.jsonl",
         "bench new bench --claims claims.tsv -i demo -d verbatim -j grounded --turns 1",
-        "judge debates.jsonl -j length -o part.jsonl --shard 1/2",
-        "judge debates.jsonl -j length -o part.jsonl --shard 2/2",
+        "judge debates.jsonl -j length -o half.jsonl --shard 1/2",
+        "judge debates.jsonl -j length -o half.jsonl --shard 2/2",
     )
     for words in datasets:
         touche_rad(*words.split(), cwd=place)

@@ -142,7 +142,7 @@ def test_what_is_not_installed_is_told_before_the_teacher_plays(
     ended = touche_rad(
         "train", "loop", plan, "-o", "out", *flags, code=code, err="touche-rad[train]"
     )
-    assert ("vllm" in ended.err) == bool(flags), "a dry run tells all that is missing"
+    assert ("touche-rad[vllm]" in ended.err) == bool(flags), "a dry run tells all that is missing"
     assert not Path("out").exists()
 
 

@@ -174,9 +174,9 @@ class LabelSession:
         return TurnPlace(event["debate"], event["turn"]), event["maxim"]
 
     def _last(self) -> LabelEvent | None:
-        own = (row for row in self._events if row[1].get("by") == self.annotator)
-        events = effective(own)
-        return events[-1][1] if events else None
+        events = [row for row in self._events if row[1].get("by") == self.annotator]
+        answers = effective(events)
+        return answers[-1][1] if answers else None
 
     @property
     def can_undo(self) -> bool:
