@@ -19,11 +19,10 @@ from touche_rad.errors import UserError
 
 EMPTY: Final = ("", "EMPTY")
 """Values of a variable without a key."""
-_HUBS: Final = ("irds", "nli", "vllm")
-"""What the names of collections and models begin with that are downloaded if they are not here."""
 _ADDRESS: Final = re.compile(
-    rf"https?://[\w.:\[\]%-]+|(?:{'|'.join(_HUBS)}):(?!https?:)\w[\w./-]*", re.IGNORECASE
+    r"https?://[\w.:\[\]%-]+|(?:irds|nli|vllm):(?!https?:)\w[\w./-]*", re.IGNORECASE
 )
+"""An address, or the name of a collection or model that is downloaded if it is not here."""
 _PORTS: Final = {"http": 80, "https": 443}
 
 
@@ -44,10 +43,7 @@ _trusted: Servers | None = None
 
 def servers_in(texts: Iterable[str]) -> Servers:
     """Return the servers that texts name, such as the words of a command."""
-    servers: set[Server] = set()
-    for text in texts:
-        servers.update(filter(None, map(server_of, _ADDRESS.findall(text))))
-    return frozenset(servers)
+    return frozenset(filter(None, map(server_of, _ADDRESS.findall("\n".join(texts)))))
 
 
 def trusted_servers() -> Servers | None:
@@ -99,7 +95,7 @@ def server_of(url: str) -> Server | None:
         port = parts.port or _PORTS.get(parts.scheme)
     except ValueError:
         return None
-    if parts.scheme in _HUBS:
+    if not parts.netloc and _ADDRESS.fullmatch(url):
         return Server(parts.scheme, parts.path, None)
     if not parts.hostname or not _ADDRESS.fullmatch(f"{parts.scheme}://{parts.netloc}"):
         return None

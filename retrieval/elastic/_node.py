@@ -12,7 +12,6 @@ from elastic_transport import (
     ConnectionTimeout,
     HttpHeaders,
     NodeConfig,
-    SerializationError,
     TlsError,
     TransportApiResponse,
     TransportError,
@@ -31,12 +30,9 @@ LARGEST: Final = 2**28
 class StrictJson(JsonSerializer):  # type: ignore[misc]
     """Replies are read as strictly as files are: the server may be a stranger's."""
 
-    def loads(self, data: bytes) -> Any:
-        """Return the JSON of a reply; None of an empty one."""
-        try:
-            return parse(data.decode()) if data else None
-        except ValueError as error:
-            raise SerializationError(str(error)) from None
+    def json_loads(self, data: bytes) -> Any:
+        """Return the JSON of a reply; the client makes its own error of a ValueError."""
+        return parse(data.decode())
 
 
 class LimitedNode(BaseNode):  # type: ignore[misc]

@@ -180,8 +180,7 @@ def run(options: BenchRunOptions) -> int:
     else:
         plan_file.refuse_files_outside(options.index)
         plugins = plan_file.entries
-        texts = [options.index or plan_file.plan.index]
-        texts += [f"{plugin.model} {plugin.text}" for plugin in plugins]
+        texts = [plan_file.plan.index, *(f"{plugin.model} {plugin.text}" for plugin in plugins)]
         prepare.tell_servers(path, texts, [plugin.configured for plugin in plugins])
     settings = RunOptions(strict=options.strict, replace=options.replace, restart=options.restart)
     bench, figures = run_plan(plan_file, results, options, settings)

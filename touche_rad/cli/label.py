@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import secrets
 import time
+from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -97,7 +98,7 @@ def label_command(options: LabelOptions) -> None:
             _serve(session, options)
         session.write()
         if not options.quiet:
-            _print_summary(session, options)
+            _print_summary(session, options, evaluations)
     finally:
         session.log.close()
 
@@ -130,7 +131,9 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
         run(cancel_all)  # a second Ctrl-C ends the server before its tasks
 
 
-def _print_summary(session: LabelSession, options: LabelOptions) -> None:
+def _print_summary(
+    session: LabelSession, options: LabelOptions, evaluations: Sequence[Path]
+) -> None:
     """Print how many turns are labelled, the agreement, and the next step."""
     from touche_rad.labelling.agreement import agreement
 
@@ -154,9 +157,8 @@ def _print_summary(session: LabelSession, options: LabelOptions) -> None:
     say(f"{session.output} (log: {session.log.path.name})", Label.WRITTEN)
     if study.places:
         exchanges = session.exchanges
-        runs = [path for path in options.paths if files.detect_kind(path) is files.Kind.EVALUATIONS]
-        step = ["score", *(runs or options.paths), session.output, *chosen]
+        step = ["score", *(evaluations or options.paths), session.output, *chosen]
         if exchanges.criteria.official and not exchanges.is_pooled:
             step += ["--debates", options.paths[0]]
-        steps.append([*step, "--correct"] if runs else step)
+        steps.append([*step, "--correct"] if evaluations else step)
     next_step(*steps)

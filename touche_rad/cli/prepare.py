@@ -173,14 +173,10 @@ def tell_servers(plan: Path, texts: Iterable[str], plugins: Iterable[Configured]
     from touche_rad.plugins.digests import with_named
 
     options = [str(dict(part.options)) for plugin in plugins for part in with_named(plugin)]
-    strangers = strangers_in("\n".join([*texts, *options]))
-    servers = [name for name in strangers if "://" in name]
-    if servers:
-        say(f"only {plan} names {', '.join(servers)}, which get texts of this run", Label.WARNING)
-    # Models and collections of a hub.
-    downloads = ", ".join(name for name in strangers if name not in servers)
-    if downloads:
-        say(f"only {plan} names {downloads}: downloaded, unless on this machine", Label.WARNING)
+    strangers = ", ".join(strangers_in("\n".join([*texts, *options])))
+    if strangers:
+        use = "which get texts of this run, or are downloaded if they are not on this machine"
+        say(f"only {plan} names {strangers}, {use}", Label.WARNING)
 
 
 def names_model(options: Common) -> bool:

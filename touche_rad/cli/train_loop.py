@@ -89,8 +89,7 @@ def loop_command(options: LoopOptions) -> None:
     for words in commands:
         _check(words)
     if not options.trust:
-        texts = [f"vllm:{loop.plan.model}", *map(str, loop.plan.model_dump().values())]
-        prepare.tell_servers(options.plan, texts, plugins)
+        prepare.tell_servers(options.plan, [*models, str(loop.plan)], plugins)
     if options.dry_run:
         _print_plan(loop, commands, parts)
     open_model = partial(open_backend, f"vllm:{loop.plan.model}")  # starts nothing

@@ -107,7 +107,7 @@ class Study:
 
     def label(self, place: TurnPlace, key: str) -> Answer:
         """Return the label: the settled one, or the one that all annotators gave who know."""
-        settled = self.settled.get(place, {})
+        settled = self.settled[place]
         if key in settled:
             return settled[key]["label"]
         votes = set(self.votes(place, key).values())
@@ -126,9 +126,7 @@ class Study:
     def open_disagreements(self) -> list[tuple[TurnPlace, str]]:
         """Return where annotators differ and nothing is settled."""
         return [
-            (place, key)
-            for place, key in self.disagreements()
-            if key not in self.settled.get(place, {})
+            (place, key) for place, key in self.disagreements() if key not in self.settled[place]
         ]
 
 
@@ -196,7 +194,7 @@ def label_rows(study: Study, exchanges: Exchanges) -> list[list[dict[str, Any]]]
             annotators = study.answers_on(place)
             if annotators:
                 row["annotators"] = {name: values(labels) for name, labels in annotators.items()}
-            settled = study.settled.get(place)
+            settled = study.settled[place]
             if settled:
                 finals = values({key: final["label"] for key, final in settled.items()})
                 row["settled"] = {

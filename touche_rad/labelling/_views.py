@@ -88,7 +88,7 @@ def answers_record(session: LabelSession, place: TurnPlace) -> dict[str, Any]:
             judges.append({"judge": name, "verdicts": rows})
     return {
         "answers": study.answers[session.annotator].get(place, {}),
-        "settled": study.settled.get(place, {}),
+        "settled": study.settled[place],
         "complete": is_complete,
         "verdicts": judges if is_complete else None,
     }

@@ -65,14 +65,13 @@ class Agreement(Printed):
 
     pairs: Sequence[PairRow] = ()
     alphas: Sequence[AlphaRow] = ()
-    annotators: int = 0
 
     def parts(self) -> Iterator[Part]:
         """Yield the tables of the terminal output."""
-        if self.annotators > MOST_IN_PAIRS:
-            yield [f"{self.annotators} annotators: no kappa of pairs (at most {MOST_IN_PAIRS})"]
+        if not self.pairs:
+            yield [f"no kappa of pairs: there are more than {MOST_IN_PAIRS} annotators"]
         yield table(_PAIRS, self.pairs)
-        if self.annotators > 2:
+        if len(self.pairs) != len(self.alphas):  # not of two annotators, who are one pair
             yield table(_ALPHAS, self.alphas)
 
 
@@ -122,7 +121,7 @@ def agreement(study: Study, seed: int = 0) -> Agreement:
         tables = [confusion.coincidences(of_debate, size) for of_debate in units]
         (alpha,) = _estimates([confusion.alpha], tables, apart, seed)
         alphas.append(AlphaRow(maxim=criterion.key, turns=sum(map(len, units)), alpha=alpha))
-    return Agreement(pairs=rows, alphas=alphas, annotators=len(annotators))
+    return Agreement(pairs=rows, alphas=alphas)
 
 
 def _answers(

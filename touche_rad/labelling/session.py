@@ -174,9 +174,10 @@ class LabelSession:
         return TurnPlace(event["debate"], event["turn"]), event["maxim"]
 
     def _last(self) -> LabelEvent | None:
-        events = [row for row in self._events if row[1].get("by") == self.annotator]
-        answers = effective(events)
-        return answers[-1][1] if answers else None
+        for _, event in reversed(effective(self._events)):
+            if event["by"] == self.annotator:
+                return event
+        return None
 
     @property
     def can_undo(self) -> bool:

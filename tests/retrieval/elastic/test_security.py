@@ -288,4 +288,4 @@ def test_only_strict_json_is_read(
 ) -> None:
     body = text.encode() * times
     recorder.flood = (_HEAD % (len(body), body), 0)
-    _one_line(_searched(tmp_path, _recorded(recorder)), "expected", code=1)
+    _one_line(_searched(tmp_path, _recorded(recorder)), "deserialize as JSON", code=1)
