@@ -37,10 +37,10 @@ def packaged_table(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads(packaged_text(package, name))
 
 
-def load_json(text: str | bytes, **options: Any) -> Any:
+def load_json(text: str | bytes) -> Any:
     """Parse JSON as `json.loads` does; JSON that is nested too deeply is a ValueError too."""
     try:
-        return json.loads(text, **options)
+        return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
 

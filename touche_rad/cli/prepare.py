@@ -172,7 +172,7 @@ def tell_servers(plan: Path, texts: Iterable[str], plugins: Iterable[Configured]
     """
     from touche_rad.plugins.digests import with_named
 
-    options = [str(dict(part.options)) for plugin in plugins for part in with_named(plugin)]
+    options = [str(part.options) for plugin in plugins for part in with_named(plugin)]
     strangers = ", ".join(strangers_in("\n".join([*texts, *options])))
     if strangers:
         use = "which get texts of this run, or are downloaded if they are not on this machine"
