@@ -95,10 +95,16 @@ def labels(path: File, *, criteria: Criteria | None = None) -> DataFrame:
     for number, turns in enumerate(files.read_labels(Path(path), criteria=criteria), 1):
         for turn, labels_of_turn in enumerate(turns, 1):
             for criterion in criteria:
-                row = {"debate": number, "turn": turn, "criterion": criterion.key}
                 place = labels_of_turn.get(criterion.key)
-                answer = None if place is None else criterion.answers.names[place]
-                rows.append({**row, "label": place, "answer": answer})
+                rows.append(
+                    {
+                        "debate": number,
+                        "turn": turn,
+                        "criterion": criterion.key,
+                        "label": place,
+                        "answer": None if place is None else criterion.answers.names[place],
+                    }
+                )
     columns = {"debate": _TEXT, "turn": _COUNT, "criterion": _TEXT, "label": _COUNT}
     return _frame(rows, {**columns, "answer": _TEXT})
 

@@ -115,7 +115,7 @@ class Connection:
             "request_timeout": min(ONE_TRY, self._seconds),
             "max_retries": 0,
             "node_class": LimitedNode,
-            "serializers": {StrictJson.mimetype: StrictJson()},
+            "serializer": StrictJson(),
         }
         if key := os.environ.get(KEY):
             settings["api_key"] = key

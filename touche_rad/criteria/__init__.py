@@ -244,6 +244,11 @@ class Criteria(FrozenRecord):
         return tuple(criterion.key for criterion in self.criteria)
 
     @property
+    def answers_of(self) -> dict[str, Answers]:
+        """The possible answers, by key."""
+        return {criterion.key: criterion.answers for criterion in self.criteria}
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The names of the verdicts in evaluations: titles in official files, else keys."""
         if self.official:

@@ -62,11 +62,14 @@ class Study:
         """
         event = validate(AnswerEvent, record)
         key = event.maxim
-        answers_of = {criterion.key: criterion.answers.values for criterion in self.criteria}
-        if key not in answers_of:
-            raise FieldError("maxim", f"expected one of {', '.join(answers_of)}, got {key!r}")
-        if event.label is not None and event.label not in range(len(answers_of[key])):
-            raise FieldError("label", f"expected less than {len(answers_of[key])}, or null")
+        answers = self.criteria.answers_of.get(key)
+        if answers is None:
+            raise FieldError(
+                "maxim", f"expected one of {', '.join(self.criteria.keys)}, got {key!r}"
+            )
+        count = len(answers.values)
+        if event.label is not None and event.label not in range(count):
+            raise FieldError("label", f"expected less than {count}, or null")
         return event
 
     def apply(self, event: AnswerEvent) -> TurnPlace:
@@ -117,9 +120,8 @@ class Study:
         """Return where annotators differ, settled or not."""
         disagreements = []
         for place in sorted(self.places):
-            answers = self.answers_on(place).values()
             for key in self.criteria.keys:
-                if len({labels.get(key) for labels in answers} - {None}) > 1:
+                if len(set(self.votes(place, key).values())) > 1:
                     disagreements.append((place, key))
         return disagreements
 
@@ -178,7 +180,7 @@ def label_rows(study: Study, exchanges: Exchanges) -> list[list[dict[str, Any]]]
 
     A turn that nobody labelled, and a disagreement that is not settled, is null.
     """
-    answers_of = {criterion.key: criterion.answers for criterion in study.criteria}
+    answers_of = study.criteria.answers_of
 
     def values(places: Mapping[str, Answer]) -> dict[str, Any]:
         return {key: label_value(place, answers_of[key]) for key, place in places.items()}
@@ -196,9 +198,9 @@ def label_rows(study: Study, exchanges: Exchanges) -> list[list[dict[str, Any]]]
                 row["annotators"] = {name: values(labels) for name, labels in annotators.items()}
             settled = study.settled[place]
             if settled:
-                finals = values({key: final["label"] for key, final in settled.items()})
                 row["settled"] = {
-                    key: {"label": label, "by": settled[key]["by"]} for key, label in finals.items()
+                    key: {**final, "label": label_value(final["label"], answers_of[key])}
+                    for key, final in settled.items()
                 }
             rows.append(row)
         debates.append(rows)

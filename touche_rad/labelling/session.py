@@ -106,7 +106,7 @@ class LabelSession:
                 raise InputError(self.log.path, str(error), line=number) from None
         for path, labels in self.others.items():
             for name in labels.annotators:
-                if name == self.annotator or name in study.annotators:
+                if name in (self.annotator, *study.annotators):
                     raise UserError(f"{path} has labels of {name}, and so has {self.log.path}")
                 study.answers[name] = labels.answers[name]
         return study

@@ -97,12 +97,10 @@ class LoopPlan(BaseModel):
 
     def need_trust(self) -> str:
         """Return an option of vLLM that may run code or name a file; empty if there is none."""
-        unsafe = (
-            key
-            for key, value in self.serve.items()
-            if key.replace("_", "-") not in _OF_VLLM or not re.fullmatch(r"[\w.]+", str(value))
-        )
-        return next(unsafe, "")
+        for key, value in self.serve.items():
+            if key.replace("_", "-") not in _OF_VLLM or not re.fullmatch(r"[\w.]+", str(value)):
+                return key
+        return ""
 
 
 _OPTIONS: Final = (

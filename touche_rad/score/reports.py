@@ -356,7 +356,7 @@ class JudgementReport(Report):
 
     def confusions(self) -> Iterator[tuple[JudgementRow, Table]]:
         """Yield the labels against the answers of each run and criterion, but for yes and no."""
-        answers_of = {criterion.key: criterion.answers for criterion in self.criteria}
+        answers_of = self.criteria.answers_of
         for row in self.rows:
             answers = answers_of.get(row.maxim)
             if answers and answers.kind != "yes-no" and row.labelled:
