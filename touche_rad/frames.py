@@ -52,8 +52,8 @@ def verdicts(*runs: File) -> DataFrame:
     rows: list[Mapping[str, Any]] = []
     for debate in debates_of(sources, None, criteria):
         rows += verdict_rows(sources[debate.run].name, debate.debate, debate.verdicts, criteria)
-    columns = {"criterion": _TEXT, **_SCORE}
-    return _frame(rows, {**_CLAIM, **columns, "reason": _TEXT, "fallback": _TEXT})
+    columns = {**_CLAIM, "criterion": _TEXT, **_SCORE, "reason": _TEXT, "fallback": _TEXT}
+    return _frame(rows, columns)
 
 
 def responses(*runs: File) -> DataFrame:
@@ -80,8 +80,15 @@ def responses(*runs: File) -> DataFrame:
                         "fallback": fallback_of(turn.response.extra),
                     }
                 )
-    texts = {"utterance": _TEXT, "response": _TEXT, "words": _COUNT}
-    return _frame(rows, {**_CLAIM, **texts, "cited": "object", "fallback": _TEXT})
+    columns = {
+        **_CLAIM,
+        "utterance": _TEXT,
+        "response": _TEXT,
+        "words": _COUNT,
+        "cited": "object",
+        "fallback": _TEXT,
+    }
+    return _frame(rows, columns)
 
 
 def labels(path: File, *, criteria: Criteria | None = None) -> DataFrame:
@@ -105,8 +112,14 @@ def labels(path: File, *, criteria: Criteria | None = None) -> DataFrame:
                         "answer": None if place is None else criterion.answers.names[place],
                     }
                 )
-    columns = {"debate": _TEXT, "turn": _COUNT, "criterion": _TEXT, "label": _COUNT}
-    return _frame(rows, {**columns, "answer": _TEXT})
+    columns = {
+        "debate": _TEXT,
+        "turn": _COUNT,
+        "criterion": _TEXT,
+        "label": _COUNT,
+        "answer": _TEXT,
+    }
+    return _frame(rows, columns)
 
 
 def agreement(
@@ -136,8 +149,8 @@ def agreement(
             raise UserError(error)
         rows += report.unit_rows("turn")
     label = _COUNT if report.criteria.official else "object"
-    columns = {"criterion": _TEXT, **_SCORE, "label": label, "agree": _TRUTH}
-    return _frame(rows, {**_PLACE, **columns})
+    columns = {**_PLACE, "criterion": _TEXT, **_SCORE, "label": label, "agree": _TRUTH}
+    return _frame(rows, columns)
 
 
 def outcomes(*runs: File) -> DataFrame:
@@ -174,15 +187,23 @@ def retrieval(*runs: File, qrels: File, measures: Sequence[str] = MEASURES) -> D
 def calls(*runs: File) -> DataFrame:
     """Return the model calls of runs that were made with `--trace`."""
     sources = _read(runs)
-    columns = {"step": _TEXT, "cached": _TRUTH, "seconds": _NUMBER, "tokens": _TEXT}
+    columns = {
+        **_PLACE,
+        "step": _TEXT,
+        "cached": _TRUTH,
+        "seconds": _NUMBER,
+        "tokens": _TEXT,
+        "fault": _TEXT,
+        "answer": _TEXT,
+    }
     rows = []
     for debate_of_run in debates_of(sources, None, grice()):
         for (debate, turn), calls_of_turn in debate_of_run.calls.items():
             if debate == debate_of_run.debate.key:
                 for call in calls_of_turn:
-                    place = {"run": sources[debate_of_run.run].name, "debate": debate}
-                    rows.append({**place, "turn": turn + 1, **call})
-    return _frame(rows, {**_PLACE, **columns, "fault": _TEXT, "answer": _TEXT})
+                    run = sources[debate_of_run.run].name
+                    rows.append({"run": run, "debate": debate, "turn": turn + 1, **call})
+    return _frame(rows, columns)
 
 
 def _read(runs: Sequence[File], criteria: Criteria | None = None) -> list[Source]:

@@ -66,7 +66,7 @@ def label_command(options: LabelOptions) -> None:
     annotator = " ".join((options.annotator or os.environ.get("USER", "annotator")).split())
     if not annotator or len(annotator) > 60 or not annotator.isprintable():
         raise OptionError("--annotator: expected a name of 1 to 60 printable characters")
-    paths = options.paths
+    paths = list(dict.fromkeys(options.paths))
     output = options.output
     log = log_beside(output)
     if str(output) == "-":
@@ -77,9 +77,8 @@ def label_command(options: LabelOptions) -> None:
     elif options.replace:  # no label is lost: the old log gets another name
         log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
     chosen = read_criteria(options.criteria) if options.criteria else None
-    kinds = {path: files.detect_kind(path) for path in paths}
-    evaluations = [path for path, kind in kinds.items() if kind is files.Kind.EVALUATIONS]
-    runs = [path for path in kinds if path not in evaluations] or evaluations
+    evaluations = [path for path in paths if files.detect_kind(path) is files.Kind.EVALUATIONS]
+    runs = [path for path in paths if path not in evaluations] or evaluations
     exchanges = read_exchanges(runs, chosen or criteria_of(None, *evaluations))
     refused: dict[str, str] = {}
     judges = read_verdicts(evaluations, exchanges, refused) if evaluations else {}

@@ -98,7 +98,7 @@ class LoopPlan(BaseModel):
     def need_trust(self) -> str:
         """Return an option of vLLM that may run code or name a file; empty if there is none."""
         for key, value in self.serve.items():
-            if key.replace("_", "-") not in _OF_VLLM or not re.fullmatch(r"[\w.]+", str(value)):
+            if not _OF_VLLM.fullmatch(f"{key}={value}"):
                 return key
         return ""
 
@@ -108,11 +108,12 @@ _OPTIONS: Final = (
     "save-every held-out wording pairing margin reward score"
 ).split()
 """Options that a plan may set for the commands of `train`."""
-_OF_VLLM: Final = (
-    "max-model-len max-num-seqs max-num-batched-tokens gpu-memory-utilization kv-cache-dtype dtype "
-    "tensor-parallel-size quantization enforce-eager"
-).split()
-"""Options of vLLM that run no code of a plan or a model."""
+_OF_VLLM: Final = re.compile(
+    r"(max[-_]model[-_]len|max[-_]num[-_]seqs|max[-_]num[-_]batched[-_]tokens|quantization"
+    r"|gpu[-_]memory[-_]utilization|(kv[-_]cache[-_])?dtype|tensor[-_]parallel[-_]size"
+    r"|enforce[-_]eager)=[\w.]+"
+)
+"""Options of vLLM that run no code of a plan or a model, with a value that is one word."""
 
 
 def load_loop(path: Path) -> LoopPlan:
