@@ -220,7 +220,7 @@ _TURNS: Final[TypeAdapter[list[FileRecord]]] = TypeAdapter(list[TurnLabels])
 
 def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:
     """Write the labels of one debate."""
-    return dump([{str(key): value for key, value in turn.items()} for turn in turns])
+    return dump([dict(zip(map(str, turn), turn.values(), strict=True)) for turn in turns])
 
 
 def _grades(value: object) -> dict[str, float]:
