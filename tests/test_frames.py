@@ -46,8 +46,9 @@ def test_each_verdict_is_a_row_in_a_frame_and_in_csv(folder: Path) -> None:
     rows = rows_of(folder, *(path.name for path in runs), "--per", "turn")
     assert [row["reason"] for row in rows] == frame["reason"].tolist()
     record = read_records(folder / "grounded.jsonl")[0]
-    score = record["userTurnsEvaluations"][0]["Quality"]["score"]
-    assert frame.query("criterion == 'quality'")["score"].iloc[0] == score
+    verdict = record["userTurnsEvaluations"][0]["Quality"]
+    first = frame.query("criterion == 'quality'").iloc[0]
+    assert [first["score"], first["reason"]] == [verdict["score"], verdict["explanation"]]
 
 
 @pytest.mark.parametrize(
@@ -109,6 +110,7 @@ def test_responses_outcomes_and_calls_have_their_places(folder: Path, tmp_path: 
 def test_measures_of_ir_measures_by_query(folder: Path) -> None:
     frame = frames.retrieval(folder / "text.run", qrels=QRELS, measures=["AP", "nDCG@5"])
     means = frame.groupby("measure")["value"].mean()
+    assert set(means.index) == {"AP", "nDCG@5"}
     words = ("text.run", QRELS, "-M", "AP", "-M", "nDCG@5")
     scored = touche_rad("score", *words, "--json", cwd=folder).json
     assert {row["measure"]: row["value"] for row in scored["rows"]} == pytest.approx(

@@ -220,3 +220,9 @@ def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(
     Path("out/zsl.jsonl").write_text("{", "utf-8")
     damaged = cells(1, "Quality F1")
     assert [row for row, cell in damaged.items() if cell["ours"] is None] == ["ZSL"]
+    for name in ("debates", "labels"):
+        copy_lines(data / f"{name}.jsonl", f"data/{name}.jsonl", 6)
+    words.append("--replace")
+    cell = cells(0, "Quality F1")["1-baseline"]
+    assert cell["low"] < cell["ours"] < cell["high"]
+    assert f"{cell['low']:.3f} to {cell['high']:.3f}" in Path("out/table.txt").read_text("utf-8")

@@ -255,10 +255,12 @@ def test_the_server_prints_addresses_that_can_be_opened(demo_index_path: Path) -
         assert server.stderr is not None
         line = next(line for line in server.stderr if line.startswith("serving at "))
         addresses = re.findall(r"http://\S+", line)
-        assert "0.0.0.0" not in line
-        assert {httpx2.get(f"{url}/health").status_code for url in addresses} == {200}
-        assert all(url in httpx2.get(addresses[-1]).text for url in addresses[:-1])
-        end_server(server)
+        codes = {httpx2.get(f"{url}/health").status_code for url in addresses}
+        page = httpx2.get(addresses[-1]).text
+        end_server(server)  # before anything is asserted: else a failure waits for it
+    assert "0.0.0.0" not in line
+    assert codes == {200}
+    assert all(url in page for url in addresses[:-1])
 
 
 def _half_sent(url: str) -> socket.socket:
