@@ -43,6 +43,10 @@ class EventKind(StrEnum):
     FALLBACKS = "fallbacks"
     FAILED_CALLS = "failed calls"
 
+    def event(self, detail: str) -> Event:
+        """Return an event of this kind, without a place."""
+        return Event(kind=self, detail=detail)
+
 
 OF_ANSWERS: Final[Mapping[EventKind, str]] = {
     EventKind.CUT: "answer cut",

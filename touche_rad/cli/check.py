@@ -61,7 +61,6 @@ def check_command(options: CheckOptions) -> int:
     maxims, and a missing verdict becomes a no. With --input, each debate gets one line, in the
     input's order: the first of several, or an empty record, as the official client writes it.
     """
-    from touche_rad.files.criteria import read_criteria
     from touche_rad.plugins import open_index
     from touche_rad.score.cautions import equal_files
     from touche_rad.score.validation import check, times_of
@@ -75,7 +74,7 @@ def check_command(options: CheckOptions) -> int:
     if output is not None:
         repair = _fix(runs, output, options.source)
         runs = (output,)
-    criteria = read_criteria(options.criteria) if options.criteria else None
+    criteria = options.read_criteria()
     results = [
         check(run, source=options.source, index=index, words=options.max_words, criteria=criteria)
         for run in runs

@@ -19,7 +19,6 @@ from touche_rad.cli.program import command
 from touche_rad.errors import InputError, UserError
 
 if TYPE_CHECKING:
-    from touche_rad.plugins import Configured
     from touche_rad.runs.jobs import JobSpec
 
 
@@ -54,35 +53,29 @@ def judge_command(options: JudgeOptions) -> int:
     (touche-rad contests), and it writes outcomes.
     """
     from touche_rad import files
-    from touche_rad.plugins import find
     from touche_rad.runs.judging import JudgeJob
     from touche_rad.score.words import names_of
     from touche_rad.session import Session
 
     name = options.judge.name
-    texts = options.judge.options
     is_panel = prepare.is_panel(name)
     if options.criteria and is_panel:
         raise UserError(f"panel {name} judges by its own criteria: leave out --criteria")
     if options.swap and not is_panel:
         raise UserError(f"--swap is for panels, and {name} judges responses")
 
+    judge = options.judge.configure("panel" if is_panel else "judge")
     make_job: Callable[..., JobSpec]
-    judge: Configured[object]
     if is_panel:
         from touche_rad.runs.panels import PanelJob
 
         kinds = files.DEBATES | {files.Kind.CONTESTS}
         written = files.Kind.OUTCOMES
-        panel = find("panel", name).configure(texts)
-        judge = panel
-        make_job = partial(PanelJob, panel=panel, swap=options.swap)
+        make_job = partial(PanelJob, panel=judge, swap=options.swap)
     else:
         kinds = files.DEBATES
         written = files.Kind.EVALUATIONS
-        judge_of_responses = find("judge", name).configure(texts)
-        judge = judge_of_responses
-        make_job = partial(JudgeJob, judge=judge_of_responses)
+        make_job = partial(JudgeJob, judge=judge)
 
     options = replace(options, sources=run_files.expand_folders(options.sources))
     is_several = len(options.sources) > 1

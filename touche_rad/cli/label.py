@@ -59,7 +59,7 @@ def label_command(options: LabelOptions) -> None:
     The same command continues at the first open turn; another annotator of the same labels file
     gets the same turns.
     """
-    from touche_rad.files.criteria import criteria_of, read_criteria
+    from touche_rad.files.criteria import criteria_of
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
     from touche_rad.labelling.session import LabelSession, is_begun, log_beside
 
@@ -76,7 +76,7 @@ def label_command(options: LabelOptions) -> None:
         files.check_output(output, replace=options.replace, fix=go_on)
     elif options.replace:  # no label is lost: the old log gets another name
         log.rename(log.with_name(f"{log.name}.{time.strftime('%Y%m%d-%H%M%S')}"))
-    chosen = read_criteria(options.criteria) if options.criteria else None
+    chosen = options.read_criteria()
     evaluations = [path for path in paths if files.detect_kind(path) is files.Kind.EVALUATIONS]
     runs = [path for path in paths if path not in evaluations] or evaluations
     exchanges = read_exchanges(runs, chosen or criteria_of(None, *evaluations))

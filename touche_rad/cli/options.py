@@ -47,6 +47,7 @@ from touche_rad.frozen import frozen
 from touche_rad.runs.shard import Shard
 
 if TYPE_CHECKING:
+    from touche_rad.criteria import Criteria
     from touche_rad.plugins import Configured, Kind
 
 Class = TypeVar("Class")
@@ -538,6 +539,12 @@ class Common:
     quiet: bool = flag(
         "Print errors only.", "-q --quiet", section=Section.GLOBAL, env=False, setting="quiet"
     )
+
+    def read_criteria(self) -> Criteria | None:
+        """Read the criteria of `--criteria`; None without the option."""
+        from touche_rad.files.criteria import read_criteria
+
+        return read_criteria(self.criteria) if self.criteria else None
 
 
 TURNS: Final = option("User turns per debate.", default=5, env=False, setting="turns")

@@ -152,7 +152,7 @@ def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tupl
     from the environment.
     """
     from touche_rad.demo import DEMO, is_demo
-    from touche_rad.events import Event, EventKind
+    from touche_rad.events import EventKind
 
     if index is None or not is_demo(index):
         return False, ()
@@ -162,7 +162,7 @@ def check_demo(options: Common, index: ArgumentIndex | None) -> tuple[bool, tupl
     if by_user and not under_tira():
         return True, ()
     say(DEMO_INDEX, Label.WARNING, quiet=options.quiet)
-    return True, (Event(kind=EventKind.DEMO_INDEX, detail=DEMO_INDEX),)
+    return True, (EventKind.DEMO_INDEX.event(DEMO_INDEX),)
 
 
 def tell_servers(plan: Path, texts: Iterable[str], plugins: Iterable[Configured]) -> None:

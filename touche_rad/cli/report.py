@@ -56,7 +56,6 @@ def report_command(options: ReportOptions) -> int:
     out = options.output or Path("report" if size > LARGE_REPORT else "report.html")
     files.check_output(out, replace=options.replace)  # before the slow imports
     from touche_rad.cli.retrieve import read_queries
-    from touche_rad.files.criteria import read_criteria
     from touche_rad.report import write_report
     from touche_rad.score import Policy
 
@@ -64,7 +63,7 @@ def report_command(options: ReportOptions) -> int:
         runs,
         out,
         bad=files.BadLines(skip=options.skip_bad),
-        criteria=read_criteria(options.criteria) if options.criteria else None,
+        criteria=options.read_criteria(),
         labels=options.labels,
         title=options.title,
         seed=options.seed,

@@ -165,12 +165,11 @@ def score_runs(
 ) -> Report | ContestReport | AgreementReport:
     """Score the runs of the options against the truth, the last path."""
     from touche_rad import files
-    from touche_rad.files.criteria import read_criteria
     from touche_rad.score import Policy, ProblemKind, kind_of, score
     from touche_rad.score.people import are_debaters, score_people
 
     *runs, truth = options.paths
-    criteria = read_criteria(options.criteria) if options.criteria else None
+    criteria = options.read_criteria()
     kind = kind_of(truth)
     if kind is files.Kind.EVALUATIONS:
         from touche_rad.score.shares import score_shares

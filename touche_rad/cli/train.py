@@ -17,7 +17,6 @@ from touche_rad.cli.program import Group, command
 from touche_rad.cli.train_loop import loop_command
 from touche_rad.errors import UserError
 from touche_rad.files import check_output
-from touche_rad.files.criteria import read_criteria
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import TrainingFolder
 
@@ -72,10 +71,14 @@ def examples(options: ExamplesOptions) -> None:
     all share one. Use them with -j 'fsl1(examples=FILE)'.
     """
     output = options.output
-    settings = {"count": options.count, "seed": options.seed, "common": options.common}
-    criteria = read_criteria(options.criteria) if options.criteria else None
+    settings = {
+        "count": options.count,
+        "seed": options.seed,
+        "common": options.common,
+        "criteria": options.read_criteria(),
+    }
     draw = trainer("examples")
-    _print_result(draw(options.debates, options.labels, output, criteria=criteria, **settings))
+    _print_result(draw(options.debates, options.labels, output, **settings))
     say(output, Label.WRITTEN)
     say(f"leave the examples out of scores on the same labels: --exclude {output}", Label.NOTE)
     warn_of_copies(options.debates)

@@ -165,13 +165,12 @@ class Answerer:
             if not place and use.failure is not None:
                 cause = use.failure
                 without_model = True
-                detail = f"{debater.name}: {describe(cause)}"
-                events.append(Event(kind=EventKind.WITHOUT_MODEL, detail=detail))
+                events.append(EventKind.WITHOUT_MODEL.event(f"{debater.name}: {describe(cause)}"))
             answer = Answer(response, debater.name, debater, (*events, *changes))
             break
         else:
             response, _ = guard(Response(content=NOTHING_FOUND), None, self.max_words)
-            events.append(Event(kind=EventKind.LAST_RESORT, detail="no debater answered"))
+            events.append(EventKind.LAST_RESORT.event("no debater answered"))
             answer = Answer(response, LAST_RESORT, events=tuple(events))
             cause = cause or Refused("there is no debater")
         if cause is None:
@@ -260,15 +259,16 @@ def guard(
     answer = clean(response.content[:MOST_CHARACTERS])
     events: list[Event] = []
     if len(response.content) > MOST_CHARACTERS:
-        detail = f"{len(response.content)} characters to {MOST_CHARACTERS}"
-        events.append(Event(kind=EventKind.CUT, detail=detail))
+        events.append(
+            EventKind.CUT.event(f"{len(response.content)} characters to {MOST_CHARACTERS}")
+        )
 
     # Each citation stays once, with the record of the index, so that a debater cannot change what
     # it cites. Fields that the record does not have, such as the official `key` and `score`, stay.
     cited: dict[str, Argument | None] = {}
     for citation in response.arguments:
         if citation.id in cited:
-            events.append(Event(kind=EventKind.REPEATED_ARGUMENT, detail=repr(citation.id)))
+            events.append(EventKind.REPEATED_ARGUMENT.event(repr(citation.id)))
             continue
         argument: Argument | None = citation
         if index is not None:
@@ -277,8 +277,7 @@ def guard(
                 further = drop_keys(citation.model_extra or {}, argument.model_extra or {})
                 argument = argument.model_copy(update=further) if further else argument
         if argument is None:
-            detail = f"{citation.id!r} is not in the index"
-            events.append(Event(kind=EventKind.UNKNOWN_ARGUMENT, detail=detail))
+            events.append(EventKind.UNKNOWN_ARGUMENT.event(f"{citation.id!r} is not in the index"))
         else:
             record = dict(argument)
             valid = writable(record)
@@ -296,8 +295,7 @@ def guard(
     if is_blank(content.removesuffix("…")):
         raise Refused("the answer is empty")
     if content != answer:
-        detail = f"{count_words(answer)} words to {count_words(content)}"
-        events.append(Event(kind=EventKind.CUT, detail=detail))
+        events.append(EventKind.CUT.event(f"{count_words(answer)} words to {count_words(content)}"))
         words_of = {argument.id: set(content_words(argument.text)) for argument in arguments}
         uses = Counter(chain.from_iterable(words_of.values()))
         words_before = set(content_words(answer))
@@ -305,7 +303,7 @@ def guard(
         for argument in list(arguments):
             only_here = {word for word in words_of[argument.id] if uses[word] == 1}
             if only_here & words_before and not only_here & words_after:
-                events.append(Event(kind=EventKind.ARGUMENT_CUT, detail=repr(argument.id)))
+                events.append(EventKind.ARGUMENT_CUT.event(repr(argument.id)))
                 arguments.remove(argument)
 
     fields_besides = drop_keys(response.extra, (FALLBACK,))  # which only a fallback gets
@@ -317,8 +315,11 @@ def guard(
 
 def _unwritable(fields: Mapping[str, Any], valid: Mapping[str, Any], whose: str) -> list[Event]:
     """Return an event for each field that a file cannot hold."""
-    details = [f"{key!r} of the {whose}" for key in fields if key not in valid]
-    return [Event(kind=EventKind.UNWRITABLE_FIELD, detail=detail) for detail in details]
+    return [
+        EventKind.UNWRITABLE_FIELD.event(f"{key!r} of the {whose}")
+        for key in fields
+        if key not in valid
+    ]
 
 
 def _check_words(response: Response, debate: Debate, prompts: Set[str]) -> None:

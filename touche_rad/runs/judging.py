@@ -31,7 +31,7 @@ from touche_rad.calls import (
     call_context,
     current_context,
 )
-from touche_rad.criteria import Criteria, Criterion, Unit
+from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import Debate, Verdict, Verdicts, writable
 from touche_rad.errors import describe
 from touche_rad.events import Event, EventKind, Place
@@ -243,7 +243,14 @@ def work(
     place. If all other debates have the same number of responses, it gets as many noes.
     """
     cached = CachedJudge(judge, criteria, deadline)
-    turns_if_equal = cache(partial(_turns_if_equal, source, criteria.unit))
+
+    @cache
+    def turns_if_equal() -> int:
+        """Return the number of verdicts on each debate, or 0 if the debates differ."""
+        debates = files.read_views(source, files.BadLines(skip=True), unit=criteria.unit)
+        counts = {len(views) for _, views in debates}
+        return counts.pop() if len(counts) == 1 else 0
+
     read = partial(files.read_views, source, keep_lost=True, unit=criteria.unit)
 
     async def do(unit: Judgeable, failures: FailureLog) -> Done:
@@ -258,7 +265,7 @@ def work(
                 noes[criterion.key] = Verdict(score=score, answer=worst, rationale=LOST)
             line = files.evaluation_line(files.Evaluation(Debate(), (noes,) * count, criteria))
             detail = f"{count} turns, all verdicts no" if count else "no verdicts"
-            event = Event(kind=EventKind.LOST_DEBATE, detail=detail)
+            event = EventKind.LOST_DEBATE.event(detail)
             return Done((line,), {VERDICTS: len(criteria) * count}, (event,))
 
         turns: Sequence[ViewVerdicts] = await _judge_whole(judge, views, criteria, deadline)
@@ -272,20 +279,12 @@ def work(
                 place = Place(debate=debate.id, turn=len(view.turns), maxim=key)
                 events.append(Event(kind=EventKind.UNSCORED, place=place, detail=reason))
         for turn, sentence in flags(debate.turns):
-            event = Event(kind=EventKind.INSTRUCTION, detail=sentence)
-            events.append(event.at(debate.id, turn))
+            events.append(EventKind.INSTRUCTION.event(sentence).at(debate.id, turn))
         verdicts = tuple(of_turn.verdicts for of_turn in turns)
         line = files.evaluation_line(files.Evaluation(debate, verdicts, criteria))
         return Done((line,), {VERDICTS: sum(map(len, verdicts))}, tuple(events), tuple(fallbacks))
 
     return Work("judge", source, read, do, identity, cached.end)
-
-
-def _turns_if_equal(source: Path, unit: Unit) -> int:
-    """Return the number of verdicts on each debate, or 0 if the debates differ."""
-    debates = files.read_views(source, files.BadLines(skip=True), unit=unit)
-    counts = {len(views) for _, views in debates}
-    return counts.pop() if len(counts) == 1 else 0
 
 
 @dataclass
@@ -344,8 +343,9 @@ async def judge_turns(
     turns = await _judge_whole(judge, views, criteria, deadline) if len(views) > 1 else []
     if turns:
         return turns
-    each = (judge_view(judge, view, criteria, deadline=deadline) for view in views)
-    return await asyncio.gather(*each)
+    return await asyncio.gather(
+        *(judge_view(judge, view, criteria, deadline=deadline) for view in views)
+    )
 
 
 async def _judge_whole(

@@ -143,8 +143,7 @@ def work(
                 )
         for turn, speech in enumerate(contest.speeches):
             for sentence in flagged_sentences(speech.text):
-                event = Event(kind=EventKind.INSTRUCTION, detail=sentence)
-                events.append(event.at(contest.id, turn))
+                events.append(EventKind.INSTRUCTION.event(sentence).at(contest.id, turn))
 
         decisions = [outcome.decision for outcome in outcomes]
         counts: dict[Result, int] = {

@@ -73,13 +73,12 @@ def simulate(
         line = simulation_line(debate, configuration, system)
         return Done((line,), {ANSWERS: turns}, tuple(events), tuple(fallbacks))
 
-    full_identity = {"user": speaker.name, **identity, "turns": turns}
-
     def claims(bad: files.BadLines) -> Iterator[Debate]:
         """Name each claim as readers of the run name its debate, whose line has no id."""
         for number, claim in enumerate(files.read_claims(source, bad), 1):
             yield claim.model_copy(update={"id": f"debate-{number}"})
 
+    full_identity = {"user": speaker.name, **identity, "turns": turns}
     return Work("simulate", source, claims, do, full_identity)
 
 
@@ -148,8 +147,13 @@ def respond(
             lines = [simulation_line(answered, configuration, system, **head)]
         return Done(tuple(lines), {ANSWERS: len(responses)}, tuple(events), tuple(fallbacks))
 
-    full_identity = {**identity, "last_only": last_only, "shape": shape}
-    return Work("respond", source, partial(files.read_debates, source), do, full_identity)
+    return Work(
+        "respond",
+        source,
+        partial(files.read_debates, source),
+        do,
+        {**identity, "last_only": last_only, "shape": shape},
+    )
 
 
 @dataclass(frozen=True, kw_only=True)

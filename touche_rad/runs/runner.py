@@ -297,15 +297,17 @@ class Output:
         options = self.options
         warnings = list(options.warnings)
         if options.bad.count:
-            detail = (
-                f"lines that cannot be read: {options.bad.count}; the first: {options.bad.first}"
+            warnings.append(
+                EventKind.UNREAD_LINES.event(
+                    f"lines that cannot be read: {options.bad.count}; "
+                    f"the first: {options.bad.first}"
+                )
             )
-            warnings.append(Event(kind=EventKind.UNREAD_LINES, detail=detail))
         if self.copies is not None:
             warnings.append(self.copies)
         if options.model is not None:
             for line in options.model.warnings:
-                warnings.append(Event(kind=EventKind.MODEL, detail=printable(line)))
+                warnings.append(EventKind.MODEL.event(printable(line)))
         return tuple(warnings)
 
     def how_to_continue(self, fix: str = "") -> str:

@@ -99,8 +99,9 @@ def count_units(units: Iterable[object]) -> tuple[int, Event | None]:
         return total, None
     number, earlier = copies[0]
     example = f"debate {number} has the words of debate {earlier}"
-    detail = f"debates given twice: {len(copies)}; the first: {example}"
-    return total, Event(kind=EventKind.COPIES, detail=detail)
+    return total, EventKind.COPIES.event(
+        f"debates given twice: {len(copies)}; the first: {example}"
+    )
 
 
 @frozen
@@ -205,12 +206,13 @@ class Tally:
             else:
                 details.append(f"{begin} fallbacks")
                 details += [f"{group.count} {what} are {group.origin}" for group in of_kind]
-        all_warnings += [Event(kind=EventKind.FALLBACKS, detail=detail) for detail in details]
+        all_warnings += [EventKind.FALLBACKS.event(detail) for detail in details]
         if usage is not None and usage.faults:
             kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
             calls = f"{sum(usage.faults.values())} model calls failed ({kinds})"
-            detail = f"{calls}; the first: {printable(usage.first_fault)}"
-            all_warnings.append(Event(kind=EventKind.FAILED_CALLS, detail=detail))
+            all_warnings.append(
+                EventKind.FAILED_CALLS.event(f"{calls}; the first: {printable(usage.first_fault)}")
+            )
 
         rows: list[dict[str, Any]] = []
         replaced_turns: set[DebateTurn] = set()

@@ -18,7 +18,6 @@ from fastapi.routing import APIRoute
 from starlette.responses import Response as HttpResponse
 
 from touche_rad import __version__
-from touche_rad.criteria import Criteria
 from touche_rad.debate import FALLBACK, Argument, Debate, Response, Turn
 from touche_rad.files.models import validate
 from touche_rad.files.records import FieldError
@@ -128,7 +127,13 @@ def create_app(
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
-        await _warm_up(answerer, judge, criteria, deadline, model)
+        # Both plugins are called once before the port opens, so that no request is slow.
+        if model is not None and model.backend is not None:
+            await model.backend.ready()
+        debate = Debate().with_utterance("Is it worth while to argue about anything at all?")
+        response = (await answerer.answer(debate)).response
+        view = debate.with_response(response).views(criteria.unit)[-1]
+        await judge_view(judge, view, criteria, deadline=deadline)
         yield
         level = logging.WARNING if health.last_fallback else logging.INFO
         log.log(level, _LAST_LINE, health.model_dump())
@@ -236,22 +241,6 @@ def create_app(
 
     add_debate_page(app, offer, deadline, count)
     return app
-
-
-async def _warm_up(
-    answerer: Answerer,
-    judge: LoadedJudge,
-    criteria: Criteria,
-    deadline: float | None,
-    model: Model | None,
-) -> None:
-    """Call both plugins once before the port opens, so that the first request is not slow."""
-    if model is not None and model.backend is not None:
-        await model.backend.ready()
-    debate = Debate().with_utterance("Is it worth while to argue about anything at all?")
-    response = (await answerer.answer(debate)).response
-    view = debate.with_response(response).views(criteria.unit)[-1]
-    await judge_view(judge, view, criteria, deadline=deadline)
 
 
 async def _parse(parse: Callable[[S], T], source: S, raw: Request) -> T:

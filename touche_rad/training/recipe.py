@@ -1,16 +1,10 @@
-"""The recipe of a training: its validated settings."""
+"""The packages of a training."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from importlib.util import find_spec
-from typing import Any, TypeVar
 
-from pydantic import BaseModel, ValidationError
-
-from touche_rad.errors import OptionError, UserError
-
-M = TypeVar("M", bound=BaseModel)
+from touche_rad.errors import UserError
 
 
 def check_packages() -> None:
@@ -20,14 +14,3 @@ def check_packages() -> None:
             raise UserError(
                 f"training needs the extra train (pip install 'touche-rad[train]'): {name}"
             )
-
-
-def validate_recipe(kind: type[M], options: Mapping[str, Any]) -> M:
-    """Build a recipe from command line options; an error names the wrong option."""
-    values = {name: options[name] for name in kind.model_fields if options.get(name) is not None}
-    try:
-        return kind(**values)
-    except ValidationError as error:
-        first = error.errors()[0]
-        name = str(first["loc"][0]).replace("_", "-")
-        raise OptionError(f"--{name}: {first['msg'].lower()}") from None

@@ -92,8 +92,9 @@ class Speaker:
                 raise ValueError("the utterance is empty")
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
-            detail = f"{type(error).__name__}: {clean(excerpt(error, 300))}"
-            event = Event(kind=EventKind.USER_FALLBACK, detail=detail)
+            event = EventKind.USER_FALLBACK.event(
+                f"{type(error).__name__}: {clean(excerpt(error, 300))}"
+            )
             return UserUtterance(await self._from_fallback(debate), (event,), error)
         if not self.max_words:
             return UserUtterance(uncut)
@@ -101,7 +102,7 @@ class Speaker:
         if short == uncut:
             return UserUtterance(uncut)
         detail = f"{count_words(uncut)} words to {count_words(short)}"
-        return UserUtterance(short, (Event(kind=EventKind.USER_CUT, detail=detail),))
+        return UserUtterance(short, (EventKind.USER_CUT.event(detail),))
 
     async def _from_fallback(self, debate: Debate) -> str:
         """Return the fallback's utterance; without an index if the index fails."""

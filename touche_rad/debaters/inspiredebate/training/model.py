@@ -5,13 +5,21 @@ from __future__ import annotations
 import json
 import shlex
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Final, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, PositiveFloat, PositiveInt, field_validator
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    PositiveFloat,
+    PositiveInt,
+    ValidationError,
+    field_validator,
+)
 
-from touche_rad.errors import UserError
+from touche_rad.errors import OptionError, UserError
 from touche_rad.text import excerpt
 from touche_rad.training.card import adapter_options
 from touche_rad.training.recipe import check_packages
@@ -50,6 +58,18 @@ class AdapterRecipe(BaseModel):
         """Make the path of a folder absolute, so that a training can be resumed from anywhere."""
         place = Path(value).expanduser()
         return str(place.absolute()) if value and place.is_dir() else value
+
+
+def parse_recipe(options: Mapping[str, Any]) -> AdapterRecipe:
+    """Build a recipe from command line options; an error names the wrong option."""
+    names = AdapterRecipe.model_fields
+    values = {name: options[name] for name in names if options.get(name) is not None}
+    try:
+        return AdapterRecipe(**values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        name = str(first["loc"][0]).replace("_", "-")
+        raise OptionError(f"--{name}: {first['msg'].lower()}") from None
 
 
 T = TypeVar("T")

@@ -29,6 +29,7 @@ from touche_rad.debaters.inspiredebate.training.model import (
     load_tokenizer,
     number_format,
     one_line,
+    parse_recipe,
     serve_command,
 )
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
@@ -37,7 +38,6 @@ from touche_rad.files.outputs import sha256_of
 from touche_rad.frozen import frozen
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import TrainingFolder
-from touche_rad.training.recipe import validate_recipe
 
 log = logging.getLogger(__name__)
 
@@ -62,7 +62,7 @@ def train_sft(
 ) -> Mapping[str, Any]:
     """Build training data from recorded answers and train an adapter."""
     _check_files(sources)
-    settings = None if recipe is None else validate_recipe(AdapterRecipe, recipe)
+    settings = None if recipe is None else parse_recipe(recipe)
 
     def build() -> TrainingData:
         share, seed = (settings.held_out, settings.seed) if settings else (0.0, 0)
@@ -92,8 +92,7 @@ def train_dpo(
         folder = TrainingFolder(begins)
         base = str(folder.need_report()["recipe"]["base"])
         recipe = {**recipe, "base": base, "adapter": str(folder.adapter)}
-    recipe = {"batch": 1, "accumulate": 8, **recipe}
-    settings = validate_recipe(AdapterRecipe, recipe)
+    settings = parse_recipe({"batch": 1, "accumulate": 8, **recipe})
 
     def build() -> TrainingData:
         return read_pairs(sources, share=settings.held_out, seed=settings.seed)
