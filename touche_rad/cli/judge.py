@@ -53,6 +53,7 @@ def judge_command(options: JudgeOptions) -> int:
     (touche-rad contests), and it writes outcomes.
     """
     from touche_rad import files
+    from touche_rad.plugins import find
     from touche_rad.runs.judging import JudgeJob
     from touche_rad.score.words import names_of
     from touche_rad.session import Session
@@ -64,7 +65,7 @@ def judge_command(options: JudgeOptions) -> int:
     if options.swap and not is_panel:
         raise UserError(f"--swap is for panels, and {name} judges responses")
 
-    judge = options.judge.configure("panel" if is_panel else "judge")
+    judge = find("panel" if is_panel else "judge", name).configure(options.judge.options)
     make_job: Callable[..., JobSpec]
     if is_panel:
         from touche_rad.runs.panels import PanelJob
