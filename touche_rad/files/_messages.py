@@ -89,6 +89,7 @@ class ResponseLine(Body):
     content: Annotated[Content, WRITTEN_TEXT]
     debate: OptionalText = ""
     turn: Annotated[Any, WithJsonSchema({"minimum": 0, "type": "integer"})] = 0
+    """From 0, as in the files of earlier versions."""
     messages: _Turns = Field(json_schema_extra={"minItems": 1})
 
 
