@@ -176,12 +176,18 @@ def lead(rows: Sequence[Board], measure: str) -> str:
         return "Nothing is ranked"
     if len(runs) == 1:
         return f"{runs[0]['run']}: {measure} {number(runs[0]['value'])}"
-    first = [row["run"] for row in runs if row["rank"] == 1]
-    if len(first) > 3:
-        return f"{first[0]} leads; {len(first) - 1} others are not significantly different"
-    if len(first) > 1:
-        return f"{names_of(first)} lead, not significantly different"
-    return words.highest({row["run"]: row["value"] for row in runs}, measure)
+    best = [row["run"] for row in runs if number(row["value"]) == number(runs[0]["value"])]
+    have = "has" if len(best) == 1 else "have"
+    title = f"{names_of(best)} {have} the highest {measure}"
+    with_rank_1 = sum(row["rank"] == 1 for row in runs)
+    if not with_rank_1:
+        title += "; differences are not tested"
+    elif with_rank_1 == 1:
+        title += "; all others are significantly worse"
+    else:
+        title += f"; {with_rank_1} runs have rank 1, not significantly different"
+    above = [row["run"] for row in rows if row["baseline"] and row["value"] > runs[0]["value"]]
+    return f"{title}; the baseline {names_of(above)} is higher" if above else title
 
 
 def _judgements(report: JudgementReport) -> Board:

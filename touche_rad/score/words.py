@@ -140,14 +140,6 @@ def too_few(units: str, count: int) -> list[str]:
     return [f"Too few {units} ({count}) to tell more."] if count < FEWEST_FOR_TEST else []
 
 
-def highest(values: Mapping[str, float], what: str) -> str:
-    """Say which runs, best first, have the highest value."""
-    first = number(next(iter(values.values())))
-    best = [name for name, value in values.items() if number(value) == first]
-    have = "has" if len(best) == 1 else "have"
-    return f"{names_of(best)} {have} the highest {what}"
-
-
 def are(names: Sequence[str]) -> str:
     """Join names as the subject of a sentence."""
     verb = "is" if len(names) == 1 else "are"
