@@ -99,6 +99,7 @@ def test_responses_outcomes_and_calls_have_their_places(folder: Path, tmp_path: 
     calls = frames.calls(tmp_path / "zsl.jsonl")
     assert set(calls["turn"]) == {1, 2, 3}
     assert len(calls) >= 60
+    assert calls["prompt_tokens"].sum() >= 60
     assert dict(calls.dtypes) == dict(frames.calls().dtypes)
     claims = copy_lines(demo_file("claims.tsv"), tmp_path / "claims.tsv", 3)
     words = ("simulate", claims, "-i", "demo", "-d", "composed", "--user", "model", *words[4:])

@@ -192,7 +192,8 @@ def calls(*runs: File) -> DataFrame:
         "step": _TEXT,
         "cached": _TRUTH,
         "seconds": _NUMBER,
-        "tokens": _TEXT,
+        "prompt_tokens": _COUNT,
+        "completion_tokens": _COUNT,
         "fault": _TEXT,
         "answer": _TEXT,
     }

@@ -10,6 +10,7 @@ from typing import Any, Final
 from touche_rad.files.outputs import read_status
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.score.conversations import Call, Place
+from touche_rad.score.evaluations import object_of
 
 _LONGEST_TEXT: Final = 6_000
 """Maximum characters of a prompt or an answer in the report."""
@@ -51,11 +52,12 @@ def calls(run: Path) -> dict[Place, list[Call]]:
     if not trace.is_file():
         return by_place
     for row in islice(read_trace(trace), _MOST_CALLS):
-        answer = row.get("answer") or {}
-        usage = answer.get("usage") if isinstance(answer, dict) else None
-        tokens = ""
-        if isinstance(usage, dict):
-            tokens = f"{usage.get('prompt_tokens')} + {usage.get('completion_tokens')} tokens"
+        answer = row.get("answer")
+        usage = object_of(object_of(answer).get("usage"))
+        tokens: dict[str, int | None] = {}
+        for key in ("prompt_tokens", "completion_tokens"):
+            count = usage.get(key)
+            tokens[key] = count if isinstance(count, int) else None
         seconds = row.get("seconds")
         messages = []
         for message in (row.get("asked") or {}).get("messages", ()):
@@ -65,7 +67,8 @@ def calls(run: Path) -> dict[Place, list[Call]]:
             "step": str(row.get("step", "")),
             "cached": bool(row.get("cached")),
             "seconds": float(seconds) if isinstance(seconds, int | float) else None,
-            "tokens": tokens,
+            "tokens": f"{' + '.join(map(str, tokens.values()))} tokens" if usage else "",
+            **tokens,
             "fault": str(row.get("fault", "")),
             "messages": messages,
             "answer": _short(answer_text(answer)),
