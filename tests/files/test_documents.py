@@ -106,6 +106,8 @@ def test_the_plugins_that_find_nothing_without_attacked_claims_are_named(
         text = "id\ttext\tsupports\na\tZoos save species.\tZoos are good.\n"
     ended = touche_rad("index", _write(tmp_path, text), "-o", "index")
     (warning,) = (line for line in ended.err.splitlines() if line.startswith("warning: "))
+    doctor = touche_rad("doctor", "-i", "index").out
+    assert warning.partition("retrievers ")[2] in " ".join(doctor.split())
     services = Services(open_index("index"))
     query = "Zoos save no species and are not good."
     useless = warning.partition("retrievers ")[2].partition(" find nothing")[0]

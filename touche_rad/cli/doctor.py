@@ -13,6 +13,7 @@ from touche_rad import __version__
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
 from touche_rad.cli.console import print_json, print_text
+from touche_rad.cli.index import CLAIMS, without_attacks
 from touche_rad.cli.program import command
 from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
@@ -81,8 +82,15 @@ def _check_index(place: str | None) -> tuple[Check, bool]:
         return Check("index", False, str(error), fix), False
     first = next(iter(index.arguments()), None)
     works = first is not None and bool(index.search("text", first.text, 1))
-    name = place or "none given (-i DIR), the demo collection works"
     state = "search works" if works else "a search finds none"
+    claims: set[str] = set()
+    for argument in index.arguments():
+        claims.update(field for field in CLAIMS if getattr(argument, field))
+        if "attacks" in claims:
+            break
+    else:
+        state += f"; {without_attacks(claims)}"
+    name = place or "none given (-i DIR), the demo collection works"
     summary = f"{name}: {len(index)} arguments, {state}"
     check = Check("index", works, summary, "index a collection with arguments")
     return check, bool(vectors_of(index))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from pathlib import Path
 from typing import Final, Literal
 
@@ -31,10 +31,16 @@ from touche_rad.session import Session
 COPIED: Final = ("elasticsearch:", "irds:")
 """Beginnings of the sources that are indexes or collections on another machine."""
 CLAIMS: Final = ("attacks", "supports")
-NEED_ATTACKS: Final = "attack and hybrid"
-NEED_CLAIMS: Final = "attack, hybrid, support and chain"
-"""Retrievers that find nothing in arguments without an attacked claim, or without any claim."""
 DenseField = Literal["text", "attacks", "supports", "topic", "all"]
+
+
+def without_attacks(claims: Collection[str]) -> str:
+    """Say what finds nothing in arguments that have only these fields with a claim."""
+    useless = "attack and hybrid" if "supports" in claims else "attack, hybrid, support and chain"
+    return (
+        f"no argument has the claim that it attacks: debater verbatim and retrievers {useless} "
+        "find nothing; use -r text, or name the field: index --map KEY=attacks"
+    )
 
 
 @opt.offering("seed", "skip_bad", "quiet")
@@ -166,12 +172,7 @@ def _build(
             line += f", {bad.count} invalid lines skipped ({bad.first})"
         say(line)
         if "attacks" not in claims:
-            useless = NEED_ATTACKS if "supports" in claims else NEED_CLAIMS
-            say(
-                f"no argument has the claim that it attacks: debater verbatim and retrievers "
-                f"{useless} find nothing; use -r text, or name the field: --map KEY=attacks",
-                Label.WARNING,
-            )
+            say(without_attacks(claims), Label.WARNING)
         if bad.copies:
             first = f"{source}:{bad.copies[0]}"
             say(f"arguments given twice: {len(bad.copies)}; the first: {first}", Label.WARNING)

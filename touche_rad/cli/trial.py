@@ -248,11 +248,14 @@ def _call(options: TrialOptions, words: list[object], *, uses_model: bool) -> fl
         prog_name="touche-rad",
         standalone_mode=False,
     )
+    status = read_status(Path(line[line.index("-o") + 1]))
     if code:
         for file in IMPORTED:
             line += ["--plugin", file]
-        raise WorkError(f"touche-rad {shlex.join(line)} ended with {code}: try touche-rad doctor")
-    return float(read_status(Path(line[line.index("-o") + 1]))["seconds"])
+        cause = "; ".join(warning["detail"] for warning in status.get("warnings", ()))
+        cause = cause or "try touche-rad doctor"
+        raise WorkError(f"touche-rad {shlex.join(line)} ended with {code}: {cause}")
+    return float(status["seconds"])
 
 
 def _check(run: Path, source: Path, index: Path) -> str:
