@@ -96,8 +96,7 @@ class DebGraph:
         summary = ""
         feedback_fault = ""
         if options.feedback == "full":
-            decided = winner or "unknown"
-            decision = f"winner by {basis}: {decided}"
+            decision = f"winner by {basis}: {winner or 'unknown'}"
             try:
                 summary = await condense(model, graph, card, findings, decision, close)
             except ModelError as error:

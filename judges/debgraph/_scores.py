@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Literal
 
 from judges.debgraph._options import Options
 from judges.debgraph._verdicts import Clash, Fact
@@ -18,7 +18,6 @@ from touche_rad.contest import Side
 from touche_rad.frozen import frozen
 
 BySide = dict[Side, float | None]
-COMPONENTS: Final = ("fact", "persuasion", "structure")
 
 
 def factuality(facts: Sequence[Fact], by: Literal["own", "all"]) -> BySide:
@@ -44,11 +43,9 @@ def persuasion(clashes: Sequence[Clash], no_pairs: Literal["zero", "half"]) -> B
     decided = [clash for clash in clashes if clash.winner is not None]
     if not decided:
         return dict.fromkeys(SIDES, None)
-    scores: BySide = {}
-    for side in SIDES:
-        shares = [clash.share(side) for clash in decided]
-        scores[side] = math.fsum(shares) / len(decided)
-    return scores
+    return {
+        side: math.fsum(clash.share(side) for clash in decided) / len(decided) for side in SIDES
+    }
 
 
 @frozen
@@ -125,13 +122,13 @@ def scorecard(
     components: Mapping[str, BySide], options: Options, reasons: Mapping[str, str]
 ) -> Scorecard:
     """Add up the weighted components; a component that one side lacks is left out for both."""
-    values = dict(options)
-    weights: Mapping[str, float] = {name: values[name] for name in COMPONENTS}
     complete = {name: scores for name, scores in components.items() if None not in scores.values()}
     totals: BySide = dict.fromkeys(SIDES, None)
     if complete:
         for side in SIDES:
-            parts = [weights[name] * (scores[side] or 0.0) for name, scores in complete.items()]
-            totals[side] = math.fsum(parts)
+            # The option with the name of a component is its weight.
+            totals[side] = math.fsum(
+                getattr(options, name) * (scores[side] or 0.0) for name, scores in complete.items()
+            )
     missing = {name: reasons.get(name, "") for name in components if name not in complete}
     return Scorecard(components, totals, missing)

@@ -203,9 +203,10 @@ class SceneGraph:
         for node in self.arguments():
             edges = self.outgoing(node.id)
             relations = ", ".join(f"{edge.relation.value} -> {edge.target}" for edge in edges)
-            head = f"{node.id} {node.side}, round {node.origin.round}"
-            relations = relations or "no relation"
-            lines.append(f"{head}: {quote(node.text)} [{relations}]")
+            lines.append(
+                f"{node.id} {node.side}, round {node.origin.round}: {quote(node.text)} "
+                f"[{relations or 'no relation'}]"
+            )
         return "\n".join(lines)
 
 

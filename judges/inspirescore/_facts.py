@@ -13,7 +13,6 @@ from judges.inspirescore._options import InspireScoreOptions
 from judges.inspirescore._responses import RoundResponse
 from judges.inspirescore._schemas import (
     CheckedFact,
-    Truth,
     TruthValue,
     ask_about,
     ask_with_room,
@@ -22,6 +21,7 @@ from judges.inspirescore._schemas import (
     object_schema,
     part_size,
 )
+from judges.inspirescore.fol import Truth
 from retrieval.web.search import WebSearch, search_all
 from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, unique
@@ -114,27 +114,35 @@ class EvidenceSearch:
                     problem = clean(excerpt(error, LONGEST_TEXT)) or type(error).__name__
                     faults.append(f"argument index: {problem}")
                     break
-                pieces = [
-                    Piece(
-                        f"argument {hit.argument.id}", clean(hit.argument.text)[:LONGEST_TEXT], True
-                    )
-                    for hit in hits
-                ]
-                lists.append([piece for piece in pieces if not repeats(piece, speeches)])
+                lists.append(
+                    [
+                        Piece(
+                            f"argument {hit.argument.id}",
+                            clean(hit.argument.text)[:LONGEST_TEXT],
+                            argument=True,
+                        )
+                        for hit in hits
+                    ]
+                )
         if self.web is not None:
             results = await search_all(self.web, list(by_query), most)
             faults += [results.fault] if results.fault else []
             for lists, pages in zip(by_query.values(), results.pages, strict=False):
-                pieces = [
-                    Piece("web: " + (page.address or page.title), clean(page.text)[:LONGEST_TEXT])
-                    for page in pages
-                ]
-                lists.append([piece for piece in pieces if not repeats(piece, speeches)])
+                lists.append(
+                    [
+                        Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST_TEXT])
+                        for page in pages
+                    ]
+                )
 
         # The best result of every query and source comes first, then the second; no text twice.
         evidence: list[Sequence[Piece]] = []
         for texts in queries:
-            lists = [pieces for query in texts for pieces in by_query[query]]
+            lists = [
+                [piece for piece in pieces if not repeats(piece, speeches)]
+                for query in texts
+                for pieces in by_query[query]
+            ]
             pieces = unique(alternate(lists), key=lambda piece: piece.text)
             with_text = [piece for piece in pieces if piece.text]
             evidence.append(with_text[: self.options.max_evidence])

@@ -20,14 +20,13 @@ from judges.inspirescore._schemas import (
     Conclusion,
     Expression,
     Predicate,
-    Truth,
     ask_about,
     form,
     list_type,
     object_schema,
     part_size,
 )
-from judges.inspirescore.fol import Decision, Solver
+from judges.inspirescore.fol import Decision, Solver, Truth
 from touche_rad.frozen import frozen
 from touche_rad.models import Model, ask_in_parts
 from touche_rad.models.output import Page

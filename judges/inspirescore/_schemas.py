@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_model
 
+from judges.inspirescore.fol import Truth
 from touche_rad.models import Message, Model, Prompt
 from touche_rad.models.errors import Truncated
 from touche_rad.models.output import Line, Paragraph, schema_limits
@@ -81,9 +82,6 @@ async def ask_about(
         model, messages, keyed_schema, step, max_tokens, alone=len(responses) == 1
     )
     return [part for _, part in answer]
-
-
-Truth = Literal["true", "false", "unknown"]
 
 
 def _bare(value: object) -> object:

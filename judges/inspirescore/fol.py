@@ -277,8 +277,10 @@ class Solver:
         except z3.Z3Exception as error:
             decision = Decision("unknown", f"the solver failed: {clean(str(error))[:200]}")
         if decision.truth == "unknown" and len(known) < len(premises):
-            unparsed = f"premises that cannot be parsed: {len(premises) - len(known)}"
-            return Decision("unknown", f"{decision.reason}; {unparsed}")
+            return Decision(
+                "unknown",
+                f"{decision.reason}; premises that cannot be parsed: {len(premises) - len(known)}",
+            )
         return decision
 
 

@@ -62,8 +62,10 @@ class ElasticArguments:
             elif not self.ours.get("complete"):
                 fault = "loading was not finished"
             if fault:
-                again = f"touche-rad index SOURCE --to {_SUFFIX.sub('', location)} --replace"
-                raise UserError(f"{location}: {fault}; build it again: {again}")
+                raise UserError(
+                    f"{location}: {fault}; build it again: "
+                    f"touche-rad index SOURCE --to {_SUFFIX.sub('', location)} --replace"
+                )
 
     def close(self) -> None:
         """Close the connections to the servers, also to those of encoders and rerankers."""

@@ -188,8 +188,9 @@ def distinct(arguments: Iterable[Argument]) -> Iterator[tuple[Argument, bytes]]:
         id_ = argument.id
         if id_ not in lines:
             if not may_be_id(id_):
-                limits = f"1 to {LONGEST_ID} bytes of UTF-8 and no NUL"
-                raise UserError(f"an id must have {limits}, got {id_!r:.60}")
+                raise UserError(
+                    f"an id must have 1 to {LONGEST_ID} bytes of UTF-8 and no NUL, got {id_!r:.60}"
+                )
             lines[id_] = hash(line)
             yield argument, line
         elif lines[id_] != hash(line):

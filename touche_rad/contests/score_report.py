@@ -244,11 +244,15 @@ class ContestReport(Printed):
     def missing_lines(self) -> Iterator[str]:
         """Yield a line for debates that the errors leave out, and each run that lacks verdicts."""
         if self.rows and self.two_sided < self.debates:
-            counts = f"{self.two_sided} of {self.debates} debates (two sides)"
-            yield f"RMSE, MAE and correlations: {counts}"
+            yield (
+                "RMSE, MAE and correlations: "
+                f"{self.two_sided} of {self.debates} debates (two sides)"
+            )
         for run, ids in self.missing.items():
-            count = f"{len(ids)} of {self.debates} debates have no verdict"
-            yield f"{run}: {count}, the first is {ids[0]}"
+            yield (
+                f"{run}: {len(ids)} of {self.debates} debates have no verdict, "
+                f"the first is {ids[0]}"
+            )
 
 
 _CORRELATION_COLUMNS: Columns = {

@@ -99,9 +99,8 @@ class Stage:
                 for number, debaters in enumerate((self.debaters, *self.samples), 1):
                     version = before
                     if self.samples:
-                        place = f"speech {len(before.speeches) + 1}, sample {number}"
-                        changes = {"id": f"{game.id}, {place}", SAMPLED: True}
-                        version = before.model_copy(update=changes)
+                        id_ = f"{game.id}, speech {len(before.speeches) + 1}, sample {number}"
+                        version = before.model_copy(update={"id": id_, SAMPLED: True})
                     view = task_view(version, speaker)
                     sided = sided_view(version, speaker)
                     answer = await debaters[debater].answer(view, sided, failures=failures)

@@ -61,9 +61,11 @@ def _turns(value: object) -> tuple[Turn, ...]:
     for number, message in enumerate(_MESSAGES.validate_python(value)):
         expected = "user" if number % 2 == 0 else "assistant"
         if message.role != expected:
-            role = f"expected {expected!r}, got {short_repr(message.role)}"
-            order = "the user speaks first, then the two take turns"
-            raise FieldError(f"[{number}].role", f"{role}: {order}")
+            raise FieldError(
+                f"[{number}].role",
+                f"expected {expected!r}, got {short_repr(message.role)}: "
+                "the user speaks first, then the two take turns",
+            )
         if isinstance(message, AnnotatedMessage):
             cited = message.arguments or ()
             response = Response(content=message.content, arguments=cited, extra=message.rest)

@@ -233,8 +233,10 @@ def refuse_other_identity(
     """
     for key in dict.fromkeys([*now, *earlier]):
         if earlier.get(key) != now.get(key):
-            values = f"{key} was {_short(earlier.get(key))} and is now {_short(now.get(key))}"
-            raise UserError(f"{problem} {values}; {fix}")
+            raise UserError(
+                f"{problem} {key} was {_short(earlier.get(key))} "
+                f"and is now {_short(now.get(key))}; {fix}"
+            )
 
 
 def _short(value: object) -> str:

@@ -51,8 +51,11 @@ def _record_of(line: Line) -> dict[str, Any]:
     record = require_object(line.value)
     number = record.get("format")
     if isinstance(number, int) and number > FORMAT:
-        what = f"made by a newer touche-rad (format {number}; this one reads {FORMAT}): upgrade"
-        raise FieldError("", f"{what} touche-rad")
+        raise FieldError(
+            "",
+            f"made by a newer touche-rad (format {number}; this one reads {FORMAT}): "
+            "upgrade touche-rad",
+        )
     return {key: value for key, value in record.items() if key != "format"}
 
 

@@ -384,8 +384,11 @@ def _argument(line: Line) -> Argument:
     argument = argument_of(line.value)
     size = len(argument.id.encode("utf-8", "surrogatepass"))
     if not 1 <= size <= LONGEST_ID or "\0" in argument.id:
-        expected = f"expected 1 to {LONGEST_ID} bytes without NUL"
-        raise FieldError("id", f"{expected}, got {short_repr(argument.id)} of {size} bytes")
+        raise FieldError(
+            "id",
+            f"expected 1 to {LONGEST_ID} bytes without NUL, "
+            f"got {short_repr(argument.id)} of {size} bytes",
+        )
     return argument
 
 

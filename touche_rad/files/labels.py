@@ -228,8 +228,11 @@ def _grades(value: object) -> dict[str, float]:
     if isinstance(value, list):
         value = dict.fromkeys(_LABELS.validate_python(value), 1.0)
     if not isinstance(value, dict):
-        expected = "expected a list of labels, or an object of labels and grades"
-        raise FieldError("", f"{expected}, got {short_repr(value)}")
+        raise FieldError(
+            "",
+            "expected a list of labels, or an object of labels and grades, "
+            f"got {short_repr(value)}",
+        )
     for label, grade in value.items():
         if isinstance(grade, bool) or not isinstance(grade, int | float) or not 0 <= grade < 2**31:
             raise FieldError(label, f"expected a number from 0 to 2^31, got {short_repr(grade)}")

@@ -132,8 +132,9 @@ class LabelSession:
         try:
             study = labels_of(rows, name, self.criteria)
         except (FieldError, ValidationError):
-            expected = "annotators: expected the answers to each question, by name"
-            raise InputError(path, expected) from None
+            raise InputError(
+                path, "annotators: expected the answers to each question, by name"
+            ) from None
         if name and not study.annotators:
             raise UserError(f"{path} has no labels")
         return study

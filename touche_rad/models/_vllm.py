@@ -186,7 +186,6 @@ class Vllm(Backend):
         """Return the command of the server; the user's options come last and count."""
         python = os.environ.get(PYTHON) or sys.executable
         weights = self._options.get("model", self.model)  # for an adapter, the base model
-        family = family_of(weights)
         options = {
             "model": weights,
             "served-model-name": self.model,
@@ -194,7 +193,7 @@ class Vllm(Backend):
             "port": str(port),
             **_DEFAULTS,
             "seed": str(self._seed),
-            **(family.vllm if family is not None else {}),
+            **family_of(weights).vllm,
             **_fitting(_config_of(weights, python), _free_shares()),
             **self._options,
         }

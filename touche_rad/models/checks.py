@@ -21,7 +21,14 @@ from touche_rad.models.output import (
     first_choice,
     has_scores,
 )
-from touche_rad.models.thinking import OLLAMA_OFF, SWITCH, family_of, place_of_thoughts, switch_of
+from touche_rad.models.thinking import (
+    OLLAMA_OFF,
+    SWITCH,
+    UNKNOWN,
+    family_of,
+    place_of_thoughts,
+    switch_of,
+)
 
 NEEDED: Final = 4_096
 """Context length in tokens that the longest prompts and answers need."""
@@ -103,8 +110,8 @@ async def checks(model: Model) -> AsyncIterator[Check]:
             result += f" (sent with each request: {json.dumps(sent)})"
         yield Check("model thinking", True, result, optional=True)
     else:
-        of_family = (family.off,) if family is not None and family.off else ()
-        for off in (*of_family, *_SWITCHES):
+        of_family = () if family is UNKNOWN else (family.off,)
+        for off in filter(None, (*of_family, *_SWITCHES)):
             reply_without = await ask({"max_tokens": _SHORT_ANSWER, **off})
             if answers(reply_without, _WORD) and not _place(reply_without):
                 switch = off
@@ -139,7 +146,7 @@ async def checks(model: Model) -> AsyncIterator[Check]:
         both = answers(await ask({**form, "max_tokens": with_thoughts}), _OBJECT)
         result += ", with thoughts too" if both else ", but not together with thoughts"
     elif place and not follows:
-        parser = (family.vllm if family else {}).get("reasoning-parser", "NAME")
+        parser = family.vllm.get("reasoning-parser", "NAME")
         result = "no JSON object after its thoughts"
         fix = f"{NO_THINKING}; start vLLM with --reasoning-parser {parser}"
     elif not writes:

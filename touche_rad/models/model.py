@@ -57,8 +57,13 @@ class Settings:
 
     def fields_for(self, model: str) -> dict[str, Any]:
         """Return the fields of a request, on which the answer and its key in the cache depend."""
-        sampling = {key: getattr(self, key) for key in ("temperature", "seed", "max_tokens")}
-        return {**sampling, **switch_of(model, self.think).fields, **self.server_fields}
+        return {
+            "temperature": self.temperature,
+            "seed": self.seed,
+            "max_tokens": self.max_tokens,
+            **switch_of(model, self.think).fields,
+            **self.server_fields,
+        }
 
 
 def open_backend(
@@ -208,8 +213,8 @@ class Model:
         the model; `max_tokens` is for a step that needs more than the setting.
         """
         question = ObjectQuestion(schema)
-        stored = await self._ask(question, messages, step, shorten, max_tokens)
-        answer: S = question.result(stored)[0]
+        answer: S
+        answer, _ = await self._ask(question, messages, step, shorten, max_tokens)
         return answer
 
     async def ask_scored(
@@ -228,7 +233,8 @@ class Model:
         The fields are in the order of the answer. Without log probabilities the list is empty.
         """
         question = ObjectQuestion(schema, choices or {"": ("yes", "no")})
-        return question.result(await self._ask(question, messages, step, shorten, None))
+        scored: tuple[S, Chances] = await self._ask(question, messages, step, shorten, None)
+        return scored
 
     async def ask_choice(
         self,
@@ -244,7 +250,8 @@ class Model:
         chance to correct an answer that is none of the choices.
         """
         question = ChoiceQuestion(tuple(choices))
-        return question.result(await self._ask(question, messages, step, shorten, None))
+        likely: dict[str, float] = await self._ask(question, messages, step, shorten, None)
+        return likely
 
     @staticmethod
     async def ask_all(
@@ -274,7 +281,7 @@ class Model:
         step: str,
         shorten: Shorten | None,
         max_tokens: int | None,
-    ) -> Mapping[str, Any]:
+    ) -> Any:
         """Return the answer from the cache; else ask, and store the answer, or why there is none.
 
         Without an endpoint a stored error is raised again; else the model is asked again. An answer
@@ -293,13 +300,13 @@ class Model:
 
         with Call.counted(step, self.usage, self._deadline) as call:
             if self._cache is None:
-                return await self._send(call, question, body, messages, shorten)
+                return question.result(await self._send(call, question, body, messages, shorten))
             # Equal parallel requests are sent once; the others wait for the stored answer.
             async with self._locks.setdefault(key, anyio.Lock()):
                 stored = self._cache.get(key)
                 if stored is not None:
                     try:
-                        question.result(stored)
+                        result = question.result(stored)
                     except (LookupError, TypeError, ValueError):
                         if self.backend is None:
                             raise stored_error(stored) from None
@@ -307,14 +314,14 @@ class Model:
                     else:
                         call.cost.from_cache += 1
                         self._sender.trace.write(call, body, stored)
-                        return stored
+                        return result
                 try:
                     answer = await self._send(call, question, body, messages, shorten)
                 except ModelError as error:
                     if self.backend is not None:
                         self._cache.put(key, body, error.stored)
                     raise
-                return self._cache.put(key, body, answer)
+                return question.result(self._cache.put(key, body, answer))
 
     async def _send(
         self,
@@ -340,8 +347,9 @@ class Model:
                 break
             except NoObject as error:
                 if repaired:
-                    why = f"the answer does not fit {question.name}: {error}"
-                    raise InvalidAnswer(f"{self.name}: {why}") from None
+                    raise InvalidAnswer(
+                        f"{self.name}: the answer does not fit {question.name}: {error}"
+                    ) from None
                 call.cost.repairs += 1
                 repaired = True
                 request = f"That is not valid: {error}. {question.how}."
@@ -357,8 +365,10 @@ class Model:
             bodies = [{**form, "messages": wires} for form in bodies]
         if not self._sender.has_scores and isinstance(self.backend, Endpoint):
             place = self.backend.place
-            scores = "scores are those of the answers, such as 0 or 1"
-            line = f"{place}: no log probabilities, so {scores}; vLLM gives them"
+            line = (
+                f"{place}: no log probabilities, so scores are those of the answers, "
+                "such as 0 or 1; vLLM gives them"
+            )
             if line not in self.warnings:
                 self.warnings.append(line)
         return answer

@@ -391,8 +391,9 @@ class ChoiceQuestion(Question):
             if not fitting:
                 fitting = [choice for choice in self.choices if word.startswith(bare(choice))]
             if len(fitting) != 1:
-                problem = f"the answer is none of {', '.join(self.choices)}"
-                raise NoObject(f"{problem}: {excerpt(word, 80)!r}", text)
+                raise NoObject(
+                    f"the answer is none of {', '.join(self.choices)}: {excerpt(word, 80)!r}", text
+                )
             likely = {choice: float(choice == fitting[0]) for choice in self.choices}
         return {"said": json.dumps(likely)}
 

@@ -204,8 +204,9 @@ def cost_of(reply: Mapping[str, Any]) -> Cost:
         details = counts.get(f"{kind}_tokens_details")
         counts |= details if isinstance(details, dict) else {}
     names = ("prompt_tokens", "completion_tokens", "cached_tokens", "reasoning_tokens")
-    tokens = {name: counts[name] for name in names if isinstance(counts.get(name), int)}
-    return Cost(**{name: max(0, count) for name, count in tokens.items()})
+    return Cost(
+        **{name: max(0, counts[name]) for name in names if isinstance(counts.get(name), int)}
+    )
 
 
 RETRIES = RequestPolicy(tries=6, longest_retry_after=math.inf)

@@ -39,13 +39,17 @@ class Switch(NamedTuple):
     """Whether thoughts are expected, so that the first request leaves room for them."""
 
 
+UNKNOWN: Final = Family(name="", pattern="", thinks="default", off=SWITCH, on=_SWITCH_ON)
+"""The family of the models that the table does not have."""
+
+
 @cache
-def family_of(model: str) -> Family | None:
-    """Return the family of a model by its name; None if the table does not have it."""
+def family_of(model: str) -> Family:
+    """Return the family of a model by its name."""
     table = packaged_table(__package__, "families.toml")
     name = model.rstrip("/").rpartition("/")[2].lower()
     families = map(Family.model_validate, table["family"])
-    return next((family for family in families if re.search(family.pattern, name)), None)
+    return next((family for family in families if re.search(family.pattern, name)), UNKNOWN)
 
 
 @cache
@@ -55,10 +59,8 @@ def switch_of(model: str, think: Think) -> Switch:
     `auto` switches it off where the table says how: each step needs one JSON object or one word.
     """
     family = family_of(model)
-    if family is None:
-        if think == "auto":
-            return Switch({}, False)
-        family = Family(name="", pattern="", thinks="default", off=SWITCH, on=_SWITCH_ON)
+    if family is UNKNOWN and think == "auto":
+        return Switch({}, False)
     is_on = think == "on"
     fields = family.on if is_on else family.off
     if _OLLAMA.search(model) and family.thinks != "never" and "reasoning_effort" not in fields:

@@ -56,15 +56,19 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
         [evaluations], labels, policy=policy, compare=False, samples=_SAMPLES, bad=bad
     )
     if count < expected:
-        problem = f"expected {expected} lines, one for each debate, got {count}"
-        raise InputError(evaluations, problem + REPAIR.format(evaluations))
+        raise InputError(
+            evaluations,
+            f"expected {expected} lines, one for each debate, got {count}"
+            f"{REPAIR.format(evaluations)}",
+        )
     _warn_of(bad)
     for line in report.warnings():
         log.warning(line)
     mean = next(row for row in report.rows if row.maxim == MEAN)
     write_text(out / PROTOTEXT, prototext(report, report.runs[0]) + measure("mean f1", mean.value))
-    of_turns = f"{report.turns} labelled turns of {expected} debates"
-    return f"mean F1 {number(mean.value, 3)} over {of_turns}"
+    return (
+        f"mean F1 {number(mean.value, 3)} over {report.turns} labelled turns of {expected} debates"
+    )
 
 
 def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, tag: str) -> str:

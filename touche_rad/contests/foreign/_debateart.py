@@ -64,8 +64,9 @@ def contest_of(record: dict[str, Any], name: str) -> Contest:
     debate = validate(_Debate, record)
     speakers = {"pro": debate.pro or "pro", "con": debate.con or "con"}
     if speakers["pro"] == speakers["con"]:
-        got = short_repr(speakers["con"])
-        raise FieldError("con", f"expected another name than that of pro, {got}")
+        raise FieldError(
+            "con", f"expected another name than that of pro, {short_repr(speakers['con'])}"
+        )
     speeches = []
     for round_speeches in debate.arguments:
         for speech in round_speeches:

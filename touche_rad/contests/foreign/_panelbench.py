@@ -49,9 +49,9 @@ def contests(folder: Path) -> Iterator[Contest]:
     common_path = folder / "gold.json"
     common_gold = _read(common_path) if common_path.is_file() else {}
     if not isinstance(common_gold, dict):
-        got = short_repr(common_gold)
         raise InputError(
-            common_path, f"expected an object, got {got}: gold by the names of motions"
+            common_path,
+            f"expected an object, got {short_repr(common_gold)}: gold by the names of motions",
         )
     for path in motions:
         gold_path = folder / "gold" / path.name
@@ -76,8 +76,11 @@ def _contest(folder: Path, path: Path, gold: object) -> Contest:
     texts = _speeches(folder / "speech", path.stem)
     order = [name for name in record.speech_order if name is not None]
     if len(order) != len(texts):
-        count = f"{len(texts)} speeches in speech/{path.stem}.json or speech/{path.stem}/"
-        raise FieldError("speech_order", f"names {len(order)} speakers for {count}")
+        raise FieldError(
+            "speech_order",
+            f"names {len(order)} speakers for {len(texts)} speeches in speech/{path.stem}.json "
+            f"or speech/{path.stem}/",
+        )
     unknown = sorted(set(order) - set(sides))
     if unknown:
         raise FieldError("speech_order", f"{unknown[0]!r} is on neither side")
