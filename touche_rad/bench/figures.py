@@ -35,6 +35,7 @@ from touche_rad.score.rates import (
 from touche_rad.score.reports import rank_notes
 from touche_rad.score.result import MEAN, RunComparison
 from touche_rad.score.shares import ShareReport, share_report
+from touche_rad.score.significance import Floats
 from touche_rad.score.tables import Notes, Part, Printed, Table
 from touche_rad.score.words import number
 from touche_rad.text import count_words
@@ -299,7 +300,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
     }
 
 
-def _by(names: Sequence[str], counts: Any, axis: int) -> dict[str, float]:
+def _by(names: Sequence[str], counts: Floats, axis: int) -> dict[str, float]:
     """Return the mean for each entry of an axis, such as each user."""
     return {
         name: float(shares(np.take(counts, [number], axis=axis).sum(axis=(0, 1, 2))).mean())
