@@ -96,7 +96,8 @@ class DebGraph:
         summary = ""
         feedback_fault = ""
         if options.feedback == "full":
-            decision = f"winner by {basis}: {winner or 'unknown'}"
+            decided = winner or "unknown"
+            decision = f"winner by {basis}: {decided}"
             try:
                 summary = await condense(model, graph, card, findings, decision, close)
             except ModelError as error:

@@ -202,10 +202,13 @@ class SceneGraph:
         lines = [f"0 the motion: {quote(self.motion)}"]
         for node in self.arguments():
             edges = self.outgoing(node.id)
-            relations = ", ".join(f"{edge.relation.value} -> {edge.target}" for edge in edges)
+            relations = (
+                ", ".join(f"{edge.relation.value} -> {edge.target}" for edge in edges)
+                or "no relation"
+            )
             lines.append(
                 f"{node.id} {node.side}, round {node.origin.round}: {quote(node.text)} "
-                f"[{relations or 'no relation'}]"
+                f"[{relations}]"
             )
         return "\n".join(lines)
 
