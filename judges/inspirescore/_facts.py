@@ -130,7 +130,9 @@ class EvidenceSearch:
             for lists, pages in zip(by_query.values(), results.pages, strict=False):
                 lists.append(
                     [
-                        Piece(f"web: {page.address or page.title}", clean(page.text)[:LONGEST_TEXT])
+                        Piece(
+                            "web: " + (page.address or page.title), clean(page.text)[:LONGEST_TEXT]
+                        )
                         for page in pages
                     ]
                 )
