@@ -14,6 +14,9 @@ from pydantic import model_validator
 from touche_rad.debate import Debate, Record
 
 Side = Literal["pro", "con"]
+SIDES: Final[tuple[Side, Side]] = ("pro", "con")
+OTHER: Final[Mapping[Side, Side]] = {"pro": "con", "con": "pro"}
+"""The other side of each side."""
 TIE: Final = "tie"
 USER: Final = "user"
 SYSTEM: Final = "system"
@@ -62,8 +65,7 @@ class Contest(Record):
 
     def swapped(self) -> Self:
         """Return the same speeches with swapped sides, to test a judge for a bias."""
-        opposite: dict[Side, Side] = {"pro": "con", "con": "pro"}
-        sides = {name: opposite[side] for name, side in self.sides.items()}
+        sides = {name: OTHER[side] for name, side in self.sides.items()}
         return self.model_copy(update={"sides": sides})
 
 
@@ -92,7 +94,7 @@ class Outcome(Record):
     def decision(self) -> str | None:
         """The winner, or only the winning side (`details.side`), as DebGraph names for teams."""
         side = self.details.get("side")
-        return self.winner or (side if side in ("pro", "con") else None)
+        return self.winner or (side if side in SIDES else None)
 
 
 Name = TypeVar("Name", bound=str)

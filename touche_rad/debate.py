@@ -20,8 +20,6 @@ from touche_rad.criteria import Unit
 from touche_rad.errors import nearest
 from touche_rad.records import FrozenRecord
 
-Role = Literal["user", "assistant"]
-
 
 class Maxim(StrEnum):
     """Grice's maxims, as the task names them."""
@@ -199,11 +197,10 @@ class Debate(Record):
         if self.claim or self.description or self.user:
             blind = self.model_copy(update={"claim": "", "description": "", "user": ""})
             return blind.as_served(characters)
-        responses = [turn.response for turn in self.turns if turn.response]
-        texts = [self.motion, *(turn.utterance for turn in self.turns)]
-        for response in responses:
-            texts.append(response.content)
-            texts += [argument.text for argument in response.arguments]
+        texts = [*self.user_texts, *self.system_texts]
+        for turn in self.turns:
+            if turn.response is not None:
+                texts += [argument.text for argument in turn.response.arguments]
         if max(map(len, texts)) <= characters:
             return self
         turns: list[Turn] = []
@@ -215,11 +212,11 @@ class Debate(Record):
                     argument.model_copy(update={"text": argument.text[:characters]})
                     for argument in turn.response.arguments
                 )
-                update = {"content": content, "arguments": arguments}
-                fields["response"] = turn.response.model_copy(update=update)
+                fields["response"] = turn.response.model_copy(
+                    update={"content": content, "arguments": arguments}
+                )
             turns.append(turn.model_copy(update=fields))
-        update = {"turns": tuple(turns), "motion": self.motion[:characters]}
-        return self.model_copy(update=update)
+        return self.model_copy(update={"turns": tuple(turns), "motion": self.motion[:characters]})
 
     def before_response(self, turn: int = -1) -> Self:
         """Return the debate up to the user utterance of turn `turn`, by default the last."""

@@ -198,8 +198,9 @@ async def send(
                 value = load_json(content)
             except ValueError:
                 start = excerpt(content.decode("utf-8", "replace"), 60)
-                what = f"{place}: expected JSON, got {start!r}"
-                raise BadReply(what, fix="check the address") from None
+                raise BadReply(
+                    f"{place}: expected JSON, got {start!r}", fix="check the address"
+                ) from None
             return value if read is None else read(value)
         except RequestError as error:
             tries += 1
@@ -247,8 +248,7 @@ async def exchange(
                 async for part in response.aiter_bytes():
                     received += part
                     if len(received) > policy.largest:
-                        what = f"{place}: the answer is larger than {policy.largest} bytes"
-                        raise BadReply(what)
+                        raise BadReply(f"{place}: the answer is larger than {policy.largest} bytes")
     except TimeoutError:
         raise NoReplyInTime(f"{place}: no answer within {seconds:.3g} s") from None
     except (httpx2.HTTPError, httpx2.InvalidURL, OSError) as error:

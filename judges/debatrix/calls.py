@@ -133,15 +133,21 @@ class JudgeCalls:
         return answer.analysis, self._verdict(answer)
 
     async def _analyse(self, name: str, **values: object) -> str:
-        description = "The analysis of a speech or of the debate."
-        schema = create_model("Analysis", __doc__=description, analysis=_long_text(self.most))
+        schema = create_model(
+            "Analysis",
+            __doc__="The analysis of a speech or of the debate.",
+            analysis=_long_text(self.most),
+        )
         answer = await self._ask(name, schema, **values)
         return str(answer.analysis)
 
     async def _comment(self, name: str, **values: object) -> str:
         """Ask for a comment; its score or winner is asked for in another call."""
-        description = "A judge's comment; its score or winner is asked for in another call."
-        schema = create_model("Comment", __doc__=description, comment=_long_text(self.most))
+        schema = create_model(
+            "Comment",
+            __doc__="A judge's comment; its score or winner is asked for in another call.",
+            comment=_long_text(self.most),
+        )
         answer = await self._ask(name, schema, **values)
         return str(answer.comment)
 

@@ -10,8 +10,8 @@ from pydantic import BaseModel
 from judges.debgraph._options import Options
 from judges.debgraph._scores import Points, Scorecard
 from judges.debgraph._verdicts import Clash, Fact
-from judges.debgraph.graph import OTHER, SIDES, SceneGraph, quote
-from touche_rad.contest import Side
+from judges.debgraph.graph import SceneGraph, quote
+from touche_rad.contest import OTHER, SIDES, Side
 from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt
 from touche_rad.models.output import schema_limits

@@ -25,8 +25,8 @@ from judges.debgraph._scores import (
 )
 from judges.debgraph._verdicts import Clash, Fact, check_facts, compare_pairs
 from judges.debgraph.building import Building, build
-from judges.debgraph.graph import SIDES, as_json, quote
-from touche_rad.contest import TIE, Contest, Outcome, Side, leader
+from judges.debgraph.graph import as_json, quote
+from touche_rad.contest import SIDES, TIE, Contest, Outcome, Side, leader
 from touche_rad.models import Model, ModelError
 from touche_rad.plugins import Services
 from touche_rad.text import clean

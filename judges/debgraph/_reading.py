@@ -13,7 +13,6 @@ from judges.debgraph._options import Options
 from judges.debgraph.graph import (
     MEANINGS,
     MOTION,
-    OTHER,
     Edge,
     Relation,
     RoundSpeech,
@@ -21,7 +20,7 @@ from judges.debgraph.graph import (
     SpeechOrigin,
     quote,
 )
-from touche_rad.contest import Side
+from touche_rad.contest import OTHER, Side
 from touche_rad.frozen import frozen
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.errors import InvalidAnswer, Truncated
@@ -327,8 +326,7 @@ class SpeechReader:
         yield False, _again(prompt.messages(**values, speech=text), faults)
         while len(words) > FEWEST_WORDS:
             words = words[: len(words) // 2]
-            shorter = prompt.messages(**values, speech=quote(" ".join(words)))
-            yield True, _again(shorter, faults)
+            yield True, _again(prompt.messages(**values, speech=quote(" ".join(words))), faults)
 
 
 class _PromptVersions:

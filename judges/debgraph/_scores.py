@@ -9,12 +9,13 @@ from __future__ import annotations
 import math
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from statistics import fmean
 from typing import Literal
 
 from judges.debgraph._options import Options
 from judges.debgraph._verdicts import Clash, Fact
-from judges.debgraph.graph import CLAIMS, OTHER, PREMISES, SIDES, Kinds, SceneGraph
-from touche_rad.contest import Side
+from judges.debgraph.graph import CLAIMS, PREMISES, Kinds, SceneGraph
+from touche_rad.contest import OTHER, SIDES, Side
 from touche_rad.frozen import frozen
 
 BySide = dict[Side, float | None]
@@ -43,9 +44,10 @@ def persuasion(clashes: Sequence[Clash], no_pairs: Literal["zero", "half"]) -> B
     decided = [clash for clash in clashes if clash.winner is not None]
     if not decided:
         return dict.fromkeys(SIDES, None)
-    return {
-        side: math.fsum(clash.share(side) for clash in decided) / len(decided) for side in SIDES
-    }
+    scores: BySide = {}
+    for side in SIDES:
+        scores[side] = fmean(clash.share(side) for clash in decided)
+    return scores
 
 
 @frozen

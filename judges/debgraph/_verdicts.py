@@ -102,8 +102,7 @@ async def _ask_all(
             by_number.setdefault(dict(verdict)[question.number], verdict)
         return [by_number.get(number, "the model gave no verdict on it") for number in numbered]
 
-    size = 1 if each else options.batch
-    return await ask_in_parts(subjects, size, ask, lambda _, fault: fault)
+    return await ask_in_parts(subjects, 1 if each else options.batch, ask, lambda _, fault: fault)
 
 
 def _feedback(verdict: BaseModel) -> str:

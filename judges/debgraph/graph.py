@@ -17,8 +17,6 @@ Kinds = Literal["like", "literal"]
 """Whether conclusions count as claims and first principles as premises (like), or not (literal)."""
 MOTION: Final = 0
 """The id of the motion, the root of the graph."""
-SIDES: Final[tuple[Side, Side]] = ("pro", "con")
-OTHER: Final[dict[Side, Side]] = {"pro": "con", "con": "pro"}
 
 
 class Relation(StrEnum):
@@ -248,8 +246,7 @@ def rounds_of(contest: Contest, order: Literal["time", "pro"]) -> list[list[Roun
             number += 1
         if number > len(rounds):
             rounds.append([])
-        origin = SpeechOrigin(side, number, speech.speaker)
-        rounds[number - 1].append(RoundSpeech(text, origin))
+        rounds[number - 1].append(RoundSpeech(text, SpeechOrigin(side, number, speech.speaker)))
     if order == "pro":
         for in_round in rounds:
             in_round.sort(key=lambda speech: speech.origin.side == "con")

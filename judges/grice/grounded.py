@@ -247,8 +247,7 @@ def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
     if response.admits:
         return [RuleFault(0.0, "the response says that it has found no argument")]
     if not response.claims:
-        reason = "the response claims nothing that an argument could support"
-        return [RuleFault(DECISIVE, reason)]
+        return [RuleFault(DECISIVE, "the response claims nothing that an argument could support")]
     faults = []
     for claim in response.claims:
         support = claim.support
@@ -330,8 +329,9 @@ class GroundedJudge:
         """Judge the last response."""
         response = read_response(debate, self.services.index)
         if response is None:
-            unanswered = Verdict(score=None, rationale="the last turn has no response")
-            return dict.fromkeys(RULES, unanswered)
+            return dict.fromkeys(
+                RULES, Verdict(score=None, rationale="the last turn has no response")
+            )
         if not response.sentences:
             return dict.fromkeys(
                 RULES, Verdict(score=WORST_SCORE, rationale="the response is empty")

@@ -137,14 +137,13 @@ class EvidenceSearch:
                     ]
                 )
 
+        def proofs(pieces: Sequence[Piece]) -> list[Piece]:
+            return [piece for piece in pieces if not repeats(piece, speeches)]
+
         # The best result of every query and source comes first, then the second; no text twice.
         evidence: list[Sequence[Piece]] = []
         for texts in queries:
-            lists = [
-                [piece for piece in pieces if not repeats(piece, speeches)]
-                for query in texts
-                for pieces in by_query[query]
-            ]
+            lists = [proofs(pieces) for query in texts for pieces in by_query[query]]
             pieces = unique(alternate(lists), key=lambda piece: piece.text)
             with_text = [piece for piece in pieces if piece.text]
             evidence.append(with_text[: self.options.max_evidence])

@@ -18,6 +18,7 @@ from retrieval._arrays import Array
 from retrieval.dense.encoders import Encoder, Vectors
 from retrieval.index import parts
 from retrieval.index.analyser import content
+from retrieval.index.engine import Scored, sort_scored
 from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest
 from touche_rad.files.outputs import locked
@@ -32,8 +33,6 @@ _VECTORS: Final = "vectors.npy"
 """The vectors of the texts."""
 _ROWS: Final = "rows.npy"
 """The row of each argument's text (-1 if it is blank)."""
-
-Scored = tuple[float, int]
 
 
 class AboutVectors(parts.About):
@@ -155,8 +154,7 @@ def _best(scores: Array, numbers: Array, k: int) -> list[Scored]:
         near = scores >= np.partition(scores, -k)[-k]
         scores = scores[near]
         numbers = numbers[near]
-    order = np.lexsort((numbers, -scores))[:k]
-    return list(zip(scores[order].tolist(), numbers[order].tolist(), strict=True))
+    return sort_scored(scores, numbers, k)
 
 
 def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:

@@ -111,8 +111,7 @@ class ElasticArguments:
         """A digest of the content."""
         if self.ours is not None:
             return str(self.ours["collection"])[:16]
-        content = f"{self._settings.get('uuid')} {len(self)}"
-        return sha256(content.encode()).hexdigest()[:16]
+        return sha256(f"{self._settings.get('uuid')} {len(self)}".encode()).hexdigest()[:16]
 
     @cached_property
     def _count(self) -> int:
@@ -137,8 +136,7 @@ class ElasticArguments:
         for page in in_parts(names, PAGE):
             query = {"ids": {"values": page}}
             bodies.append({"query": query, "size": len(page), **self._body(*fields)})
-        hits = chain.from_iterable(self._searched(bodies))
-        return {hit["_id"]: hit["_source"] for hit in hits}
+        return {hit["_id"]: hit["_source"] for hit in chain.from_iterable(self._searched(bodies))}
 
     def _argument(self, source: Any, name: str) -> Argument:
         return shape.argument(source, name, ours=self.ours is not None)

@@ -132,6 +132,10 @@ class Connection:
         """Close the connections to the servers."""
         self._client.close()
 
+    def has_index(self) -> bool:
+        """Whether the server has an index or alias of this name."""
+        return self.ask(lambda es: bool(es.indices.exists(index=self.where.index)))
+
     def ask(self, call: Callable[[Any], T], one_try: float | None = None) -> T:
         """Make a call with the client; retry temporary errors, and raise others as one-line errors.
 

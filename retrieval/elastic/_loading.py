@@ -126,7 +126,7 @@ def _actions(file: IO[str], groups: Array, concrete: str) -> Iterator[Mapping[st
 def _indexes_to_replace(connection: Connection, *, replace: bool) -> list[str]:
     """Return the indexes behind the alias, which are to be replaced."""
     name = connection.where.index
-    if not connection.ask(lambda es: bool(es.indices.exists(index=name))):
+    if not connection.has_index():
         return []
     indexes = connection.ask(lambda es: es.indices.get(index=name)).body
     metas = [(about.get("mappings") or {}).get("_meta") or {} for about in indexes.values()]

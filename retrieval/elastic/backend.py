@@ -35,8 +35,7 @@ class ElasticIndexes(IndexBackend):
     def exists(self, location: str) -> bool:
         """Whether the server has an index or alias of this name."""
         with closing(Connection(location)) as connection:
-            name = connection.where.index
-            return connection.ask(lambda es: bool(es.indices.exists(index=name)))
+            return connection.has_index()
 
     def open(self, location: str) -> ElasticArguments:
         """Open an index on a server."""

@@ -10,8 +10,7 @@ from pydantic import BaseModel, ConfigDict
 
 from retrieval.index.store import checksums, verify
 from touche_rad.errors import UserError, refuse_newer
-from touche_rad.files import atomic_write
-from touche_rad.files.records import read_file, read_json
+from touche_rad.files.records import read_file, read_json, write_text
 
 ABOUT: Final = "about.json"
 FORMAT: Final = 2
@@ -32,8 +31,7 @@ class About(BaseModel):
         current = checksums(folder)
         current.pop(ABOUT, None)
         about = self.model_copy(update={"checksums": current})
-        with atomic_write(folder / ABOUT) as stream:
-            stream.write(about.model_dump_json(indent=2) + "\n")
+        write_text(folder / ABOUT, about.model_dump_json(indent=2) + "\n")
 
 
 A = TypeVar("A", bound=About)

@@ -12,7 +12,6 @@ from judges.debgraph._scores import factuality, points, structure
 from judges.debgraph._verdicts import Fact
 from judges.debgraph.graph import (
     MOTION,
-    OTHER,
     Edge,
     Relation,
     SceneGraph,
@@ -22,7 +21,7 @@ from judges.debgraph.graph import (
 )
 from tests.judges.debgraph_debate import DRAFTS
 from tests.records import read_table
-from touche_rad.contest import Contest, Side, Speech
+from touche_rad.contest import OTHER, Contest, Side, Speech
 
 RELATIONS = [relation.value for relation in Relation]
 SIDE = st.sampled_from(["pro", "con"])

@@ -94,8 +94,9 @@ def _add_columns(board: Board, figures: Figures) -> None:
             values = [
                 [debater.name, *getattr(debater, kind).values()] for debater in figures.debaters
             ]
-            caption = f"{figures.measure}: {kind}"
-            board["tables"].append(page_table(caption, ["debater", *heads], values))
+            board["tables"].append(
+                page_table(f"{figures.measure}: {kind}", ["debater", *heads], values)
+            )
 
 
 def page_files(results: Path) -> list[Path]:

@@ -314,11 +314,17 @@ def _check_parts(plan_file: PlanFile) -> None:
     names = {*plan.debaters, *plan.judges}
     for name in plan.pages.baselines:
         if name not in names:
-            message = f"there is no debater or judge {name!r}{nearest(name, names)}"
-            raise InputError(path, message, field="pages.baselines")
+            raise InputError(
+                path,
+                f"there is no debater or judge {name!r}{nearest(name, names)}",
+                field="pages.baselines",
+            )
     if set(plan.judges) <= set(plan.pages.baselines) and plan.debaters:
-        message = "one judge must be no baseline, to rank the debaters: add one, such as grounded"
-        raise InputError(path, message, field="pages.baselines")
+        raise InputError(
+            path,
+            "one judge must be no baseline, to rank the debaters: add one, such as grounded",
+            field="pages.baselines",
+        )
 
 
 def _wrong(path: Path, error: ValidationError) -> InputError:

@@ -158,8 +158,9 @@ def read_record(results: Path) -> BenchRecord:
     try:
         return BenchRecord.model_validate(record)
     except ValidationError as error:
-        field = field_error(error).field
-        raise UserError(f"{path}: {field}: damaged: run the same command again") from None
+        raise UserError(
+            f"{path}: {field_error(error).field}: damaged: run the same command again"
+        ) from None
 
 
 def differing_files(results: Path) -> Iterator[str]:

@@ -86,8 +86,9 @@ class Bench:
                     else:
                         entry.configured.make(services)
                 except ToucheRadError as error:
-                    field = f"{group}.{entry.name}"
-                    raise InputError(plan_file.path, str(error), field=field) from None
+                    raise InputError(
+                        plan_file.path, str(error), field=f"{group}.{entry.name}"
+                    ) from None
 
     async def run(self, options: RunOptions) -> None:
         """Play and judge everything that is not finished; failed cells do not stop the others.

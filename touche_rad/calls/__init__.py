@@ -235,8 +235,9 @@ class Calls:
                 with anyio.fail_after(wait):
                     await self._slots.acquire()
             except TimeoutError:
-                reason = f"waited {wait:g} seconds: too many answers are being made"
-                raise CallTimeout(reason) from None
+                raise CallTimeout(
+                    f"waited {wait:g} seconds: too many answers are being made"
+                ) from None
             limit = min(limit, longest - (time.monotonic() - start))
 
         context: dict[str, Any] = {}

@@ -9,11 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import Final
 
-from touche_rad.contest import TIE, Contest, Outcome, Side
+from touche_rad.contest import SIDES, TIE, Contest, Outcome
 
-SIDES: Final[tuple[Side, Side]] = ("pro", "con")
 Winners = frozenset[str]
 
 

@@ -12,7 +12,7 @@ from typing import Final, NamedTuple
 import numpy as np
 
 from touche_rad import files
-from touche_rad.contest import TIE, Contest, Outcome
+from touche_rad.contest import SIDES, TIE, Contest, Outcome
 from touche_rad.contests._people import (
     PEOPLE,
     SCORES,
@@ -22,7 +22,6 @@ from touche_rad.contests._people import (
     win_rows,
 )
 from touche_rad.contests._verdicts import (
-    SIDES,
     Error,
     constant_predictors,
     gold_values,

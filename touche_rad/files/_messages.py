@@ -138,8 +138,10 @@ def chat_of(line: Line) -> Debate:
     if not request.messages:
         raise FieldError("messages", "expected at least one message")
     name = request.rest.get("id")
-    is_name = isinstance(name, str) and name
-    return Debate(id=name if is_name else f"debate-{line.number}", turns=request.messages)
+    return Debate(
+        id=name if isinstance(name, str) and name else f"debate-{line.number}",
+        turns=request.messages,
+    )
 
 
 def response_of(line: Line) -> tuple[str, int, Debate]:

@@ -148,14 +148,19 @@ def read_rows(path: Place, bad: BadLines, lines: Lines) -> Iterator[Debate]:
             header = [cell.strip() for cell in cells]
             for column in (CLAIM, USER):
                 if column not in header:
-                    wrong = f"expected the columns {CLAIM} and {USER}, got {', '.join(header[:6])}"
-                    raise InputError(path, wrong, line=number, field=column)
+                    raise InputError(
+                        path,
+                        f"expected the columns {CLAIM} and {USER}, got {', '.join(header[:6])}",
+                        line=number,
+                        field=column,
+                    )
             if len(set(header)) != len(header):
                 raise InputError(path, "expected each column once", line=number)
             continue
         if len(cells) != len(header):
-            wrong = f"expected {len(header)} columns, got {len(cells)}"
-            bad.report(InputError(path, wrong, line=number))
+            bad.report(
+                InputError(path, f"expected {len(header)} columns, got {len(cells)}", line=number)
+            )
             continue
         row = dict(zip(header, cells, strict=True))
         if is_blank(row[CLAIM]):
@@ -227,8 +232,9 @@ def read_queries(path: Place) -> Iterator[tuple[str, str]]:
             qid = str(number)
             query = line
         if len(qid.split()) != 1:
-            wrong = f"expected an id without white space, got {qid!r}"
-            raise InputError(path, wrong, line=number, field="qid")
+            raise InputError(
+                path, f"expected an id without white space, got {qid!r}", line=number, field="qid"
+            )
         if qid in seen:
             raise InputError(path, f"duplicate id {qid!r}", line=number)
         seen.add(qid)

@@ -9,7 +9,7 @@ from pydantic import BeforeValidator
 
 from touche_rad.contest import Contest, Outcome
 from touche_rad.files.models import FileRecord, validate
-from touche_rad.files.records import FieldError, Line, dump, require_object
+from touche_rad.files.records import FieldError, Line, drop_keys, dump, require_object
 
 FORMAT: Final = 1
 """The format of contests and of verdicts on them, in each line."""
@@ -56,7 +56,7 @@ def _record_of(line: Line) -> dict[str, Any]:
             f"made by a newer touche-rad (format {number}; this one reads {FORMAT}): "
             "upgrade touche-rad",
         )
-    return {key: value for key, value in record.items() if key != "format"}
+    return drop_keys(record, ("format",))
 
 
 def contest_from(line: Line) -> Contest:

@@ -63,8 +63,10 @@ def read_criteria(name: str) -> Criteria:
         return load_shipped(name)
     path = Path(name)
     if path.suffix != _SUFFIX and not path.is_file():
-        hint = nearest(name, shipped_names())
-        raise OptionError(f"there are no criteria {name!r}{hint}; your own: FILE{_SUFFIX}")
+        raise OptionError(
+            f"there are no criteria {name!r}{nearest(name, shipped_names())}; "
+            f"your own: FILE{_SUFFIX}"
+        )
     content = read_toml(path)
     refuse_newer(path, content, FORMAT)
     text = read_whole(path, LARGEST_TOML)
@@ -83,8 +85,12 @@ def _check_names(path: Place, criteria: Criteria, text: str = "") -> None:
     if not 0 < len(criteria) <= _MOST:
         raise InputError(path, f"expected 1 to {_MOST} tables such as [clarity], one a question")
     if criteria.official or criteria.name in shipped_names():
-        expected = "expected another name: shipped criteria have it"
-        raise InputError(path, expected, line=_line_of(text, "name"), field="name")
+        raise InputError(
+            path,
+            "expected another name: shipped criteria have it",
+            line=_line_of(text, "name"),
+            field="name",
+        )
     for criterion in criteria:
         key = criterion.key
         names = criterion.answers.names

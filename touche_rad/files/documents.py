@@ -112,9 +112,11 @@ def _with_our_names(document: Line, names: Mapping[str, str]) -> Line:
     for field in FIELDS[:2]:
         if field not in value:
             theirs = [key for key, ours in names.items() if ours == field]
-            got = short_repr(document.value)
-            fault = f"expected the {field} of the document, got {got}; other names: --map"
-            raise FieldError(theirs[-1] if theirs else field, fault)
+            raise FieldError(
+                theirs[-1] if theirs else field,
+                f"expected the {field} of the document, got {short_repr(document.value)}; "
+                "other names: --map",
+            )
     if isinstance(value["id"], int):
         value["id"] = str(value["id"])
     return Line(document.number, value)

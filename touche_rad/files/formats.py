@@ -266,8 +266,7 @@ def read_views(
         if unit == "response":
             return _answered(file)
         return ((debate, debate.views(unit)) for debate in _debates(file))
-    lost = Debate() if keep_lost else None
-    numbered = file.numbered(_READERS[file.kind], lost)
+    numbered = file.numbered(_READERS[file.kind], Debate() if keep_lost else None)
     return ((debate, debate.views(unit)) for _, debate in numbered)
 
 
@@ -282,11 +281,14 @@ def _answered(file: OpenFile) -> Iterator[Judgeable]:
             views = []
         # A copy of a debate begins like it.
         if name and not views and first_turns.setdefault(name, turn) != turn:
-            expected = (
-                f"expected the lines of debate {name} together, in the order of its turns: sort "
-                "the lines, or make the run again with touche-rad respond"
+            file.bad.report(
+                InputError(
+                    file.path,
+                    f"expected the lines of debate {name} together, in the order of its turns: "
+                    "sort the lines, or make the run again with touche-rad respond",
+                    line=number,
+                )
             )
-            file.bad.report(InputError(file.path, expected, line=number))
             continue
         views.append(view)
         last = name, turn
@@ -374,8 +376,14 @@ def _collection(path: Place, lines: Iterable[Line], bad: BadLines) -> Iterator[A
             bad.copies.append(number)
         if seen.setdefault(hash(argument.id), content) != content:
             bad.copies.pop()
-            problem = f"another argument has the id {short_repr(argument.id)} already"
-            bad.report(InputError(path, problem, line=number, field="id"))
+            bad.report(
+                InputError(
+                    path,
+                    f"another argument has the id {short_repr(argument.id)} already",
+                    line=number,
+                    field="id",
+                )
+            )
             continue
         yield argument
 

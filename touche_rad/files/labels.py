@@ -69,8 +69,7 @@ def read_labels(
     if criteria is not None and not criteria.official:
         model: Any = list
         turns = TypeAdapter(model[turn_labels(criteria)])
-    read = partial(_labels_of, turns=turns, odd=odd)
-    yield from OpenFile(path, bad, {Kind.LABELS}).each(read)
+    yield from OpenFile(path, bad, {Kind.LABELS}).each(partial(_labels_of, turns=turns, odd=odd))
     if odd:
         log.warning("%s: %d labels such as %s are read as 0 or 1", path, len(odd), dump(odd[0]))
 
@@ -117,8 +116,10 @@ def label_place(label: object, answers: Answers) -> int | None:
         return None
     if answers.kind != "yes-no":
         if answers.parse(label) is None:
-            names = ", ".join(answers.names)
-            raise FieldError("", f"expected one of {names}, or null, got {short_repr(label)}")
+            raise FieldError(
+                "",
+                f"expected one of {', '.join(answers.names)}, or null, got {short_repr(label)}",
+            )
         return answers.names.index(str(label))
     # The official scorer reads also booleans, and numbers in quotes.
     if label not in (0, 1, "0", "1"):

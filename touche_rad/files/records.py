@@ -70,8 +70,9 @@ def parse(text: str) -> Any:
     try:
         value = _STRICT.decode(text)
     except json.JSONDecodeError as error:
-        problem = error.msg.removesuffix(" at")
-        raise FieldError("", f"expected JSON: {problem} at column {error.colno}") from None
+        raise FieldError(
+            "", f"expected JSON: {error.msg.removesuffix(' at')} at column {error.colno}"
+        ) from None
     except RecursionError:
         raise FieldError("", "expected JSON: it is nested too deeply") from None
     except FieldError:
@@ -184,8 +185,7 @@ def write_text(path: Place, text: str) -> None:
 
 def write_json(path: Place, value: object) -> None:
     """Write a value as indented JSON, atomically."""
-    with atomic_write(path) as stream:
-        stream.write(json_text(value) + "\n")
+    write_text(path, json_text(value) + "\n")
 
 
 def append_text(path: Path, text: str) -> None:
@@ -259,8 +259,11 @@ def records(path: Place, bad: BadLines, lines: Lines | None = None) -> Iterator[
         nonlocal number
         for number, text in lines or numbered_lines(path, bad):
             if text.startswith(_MARKS):  # jsonlines would skip it, and the organisers refuse it
-                problem = f"expected JSON, got {short_repr(text[0])} before it"
-                bad.report(InputError(path, problem, line=number))
+                bad.report(
+                    InputError(
+                        path, f"expected JSON, got {short_repr(text[0])} before it", line=number
+                    )
+                )
             else:
                 yield text
 
@@ -437,14 +440,20 @@ def numbered_lines(
             lines = iter(partial(file.readline, LONGEST_LINE + 1), b"")
             for number, line in enumerate(lines, 1):
                 if len(line) > LONGEST_LINE:
-                    problem = f"expected at most {LONGEST_LINE} bytes in a line"
-                    raise InputError(path, problem, line=number)
+                    raise InputError(
+                        path, f"expected at most {LONGEST_LINE} bytes in a line", line=number
+                    )
                 encoding = "utf-8-sig" if number == 1 and not verbatim else "utf-8"
                 try:
                     text = line.rstrip(b"\r\n").decode(encoding)
                 except UnicodeDecodeError as error:
-                    problem = f"expected UTF-8 text, got the byte {line[error.start]:#04x}"
-                    bad.report(InputError(path, problem, line=number))
+                    bad.report(
+                        InputError(
+                            path,
+                            f"expected UTF-8 text, got the byte {line[error.start]:#04x}",
+                            line=number,
+                        )
+                    )
                     continue
                 if verbatim or text:
                     yield number, text

@@ -130,8 +130,13 @@ async def checks(model: Model) -> AsyncIterator[Check]:
             result = f"{where}, and no request field switches that off"
             if not ended:
                 result += f"; it was still thinking after {with_thoughts} tokens"
-            room = "raise -O model.think_tokens, or use a model that does not think"
-            yield Check("model thinking", ended, result, room, optional=True)
+            yield Check(
+                "model thinking",
+                ended,
+                result,
+                "raise -O model.think_tokens, or use a model that does not think",
+                optional=True,
+            )
 
     # Does it follow a schema, or at least write JSON?
     form = {**_OBJECT.forms[0], "max_tokens": limit}

@@ -185,8 +185,10 @@ class Endpoint(Backend):
         try:
             models = await self._models("/models", _CHECK)
         except http.NoConnection as error:
-            fix = "start the server, or pass another address (-m http://HOST:PORT/v1#MODEL)"
-            raise Unreachable(error.what, fix=fix) from None
+            raise Unreachable(
+                error.what,
+                fix="start the server, or pass another address (-m http://HOST:PORT/v1#MODEL)",
+            ) from None
         except http.RequestError as error:
             if error.status == HTTPStatus.UNAUTHORIZED:
                 raise self._error(error) from None
@@ -195,8 +197,10 @@ class Endpoint(Backend):
                 with suppress(http.RequestError):
                     models_below = await self._models("/v1/models", _CHECK)
             if models_below:
-                fix = f"did you mean -m '{self.place}/v1#{self.model}'?"
-                raise WrongModel(f"{self.place}: no API there", fix=fix) from None
+                raise WrongModel(
+                    f"{self.place}: no API there",
+                    fix=f"did you mean -m '{self.place}/v1#{self.model}'?",
+                ) from None
             return
         names = [str(model.get("id")) for model in models]
         if not names or self.model in names:
@@ -205,16 +209,16 @@ class Endpoint(Backend):
         try:
             await self.complete_a_token(_CHECK.seconds)
         except WrongModel as error:
-            offers = ", ".join(names[:_MOST_NAMES])
-            raise WrongModel(error.what, fix=f"{error.fix}; it offers {offers}") from None
+            raise WrongModel(
+                error.what, fix=f"{error.fix}; it offers {', '.join(names[:_MOST_NAMES])}"
+            ) from None
         except ModelError:
             return
 
     async def complete_a_token(self, seconds: float) -> None:
         """Ask for one token, to see whether the server completes anything."""
         message = {"role": "user", "content": "Hello"}
-        probe = {"model": self.model, "messages": [message], "max_tokens": 1}
-        await self.complete(probe, seconds)
+        await self.complete({"model": self.model, "messages": [message], "max_tokens": 1}, seconds)
 
     def _request(
         self, method: str, path: str, body: Mapping[str, Any] | None = None
@@ -237,8 +241,9 @@ class Endpoint(Backend):
         if status in (401, 403):
             return Unauthorized(f"{error.what}; the API key is not accepted", fix=f"set {KEY}")
         if status == 404 or (status == 400 and any(word in reason for word in _NO_MODEL)):
-            what = f"{error.what}; no model {self.model!r}"
-            return WrongModel(what, fix="pass another URL#MODEL")
+            return WrongModel(
+                f"{error.what}; no model {self.model!r}", fix="pass another URL#MODEL"
+            )
         if status in (400, 413, 422) and any(word in reason for word in _OVERFLOW):
             return PromptTooLong(error.what)
         return model_error(error)
