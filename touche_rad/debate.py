@@ -197,9 +197,10 @@ class Debate(Record):
         if self.claim or self.description or self.user:
             blind = self.model_copy(update={"claim": "", "description": "", "user": ""})
             return blind.as_served(characters)
-        texts = [*self.user_texts, *self.system_texts]
+        texts = [self.motion, *(turn.utterance for turn in self.turns)]
         for turn in self.turns:
             if turn.response is not None:
+                texts.append(turn.response.content)
                 texts += [argument.text for argument in turn.response.arguments]
         if max(map(len, texts)) <= characters:
             return self
