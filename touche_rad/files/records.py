@@ -185,7 +185,8 @@ def write_text(path: Place, text: str) -> None:
 
 def write_json(path: Place, value: object) -> None:
     """Write a value as indented JSON, atomically."""
-    write_text(path, json_text(value) + "\n")
+    with atomic_write(path) as stream:
+        stream.write(json_text(value) + "\n")
 
 
 def append_text(path: Path, text: str) -> None:
