@@ -18,7 +18,7 @@ from retrieval._arrays import Array
 from retrieval.dense.encoders import Encoder, Vectors
 from retrieval.index import parts
 from retrieval.index.analyser import content
-from retrieval.index.engine import Scored, sort_scored
+from retrieval.index.engine import Scored
 from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest
 from touche_rad.files.outputs import locked
@@ -154,7 +154,8 @@ def _best(scores: Array, numbers: Array, k: int) -> list[Scored]:
         near = scores >= np.partition(scores, -k)[-k]
         scores = scores[near]
         numbers = numbers[near]
-    return sort_scored(scores, numbers, k)
+    order = np.lexsort((numbers, -scores))[:k]
+    return list(zip(scores[order].tolist(), numbers[order].tolist(), strict=True))
 
 
 def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:

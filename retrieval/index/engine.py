@@ -56,12 +56,6 @@ def rounded(scores: Array) -> Array:
     return np.round(scores / unit) * unit
 
 
-def sort_scored(scores: Array, numbers: Array, k: int) -> list[Scored]:
-    """Return the `k` best documents with their scores; equal ones are sorted by number."""
-    order = np.lexsort((numbers, -scores))[:k]
-    return list(zip(scores[order].tolist(), numbers[order].tolist(), strict=True))
-
-
 def build_engine(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
     """Index numbered documents of plain words in a new folder."""
     failures: list[Exception] = []

@@ -12,7 +12,7 @@ import numpy as np
 
 from retrieval._arrays import Array
 from retrieval.index.analyser import LONGEST_QUERY, TOPICS, tokens
-from retrieval.index.engine import K1, LEAST_RARITY, B, Engine, Scored, rounded, sort_scored
+from retrieval.index.engine import K1, LEAST_RARITY, B, Engine, Scored, rounded
 from touche_rad.debate import Argument, Hit
 
 WEIGHTS_OF: Final[Mapping[str, Sequence[float]]] = {TOPICS: (8.0, 0.75)}
@@ -96,7 +96,9 @@ class Postings:
             if len(numbers) > k:  # those that may be among the best after rounding
                 least = np.partition(scores[numbers], -k)[-k] * (1 - 1e-4)
                 numbers = numbers[scores[numbers] >= least]
-            results.append(sort_scored(rounded(scores[numbers]), numbers, k))
+            best = rounded(scores[numbers])
+            order = np.lexsort((numbers, -best))[:k]
+            results.append(list(zip(best[order].tolist(), numbers[order].tolist(), strict=True)))
         return results
 
 
