@@ -207,13 +207,15 @@ def test_the_input_says_which_debates_each_run_must_have(folder: Path) -> None:
     foreign["simulation"]["configuration"]["topic"]["description"] = "Foreign."
     for name in ("a", "b"):
         write_records(folder / f"{name}.j.jsonl", foreign, *others)
-    runs = [f"{name}.j.jsonl" for name in ("right", "a", "b", "less")]
+    empty = {"simulation": {"userTurns": []}, "userTurnsEvaluations": []}
+    write_records(folder / "lost.j.jsonl", *[empty] * 10)
+    runs = [f"{name}.j.jsonl" for name in ("right", "a", "b", "less", "lost")]
     report = touche_rad("score", *runs, "--debates", claims, "--json", cwd=folder).json
-    assert [*report["debates"].values()] == ["10 of 10", "9 of 10", "9 of 10", "8 of 10"]
+    assert [*report["debates"].values()] == ["10 of 10", "9 of 10", "9 of 10", "8 of 10", "0 of 10"]
     lost = [write_records(folder / f"{name}.j.jsonl", {}, {}, *others[1:]) for name in "cd"]
     report = touche_rad("score", runs[0], *lost, "--json", cwd=folder).json
     assert [*report["debates"].values()] == ["10 of 10", "8 of 10", "8 of 10"]
-    for name, missing in (("less", 2), ("twice", 1)):
+    for name, missing in (("less", 2), ("twice", 1), ("lost", 10)):
         page = ("report", f"{name}.j.jsonl", "--debates", claims, "-o", f"{name}.html")
         warning = f"missing or lost debates, which count as no: {name}.j {missing}"
         touche_rad(*page, cwd=folder, err=warning)

@@ -143,13 +143,13 @@ def write_report(
     sources = [
         replace(source, debates=()) if source.name in unscored else source for source in sources
     ]
-    lost = [source.debates.count(LOST) for source in sources]
+    judged = [source.debates if source.kind is Kind.EVALUATIONS else () for source in sources]
+    lost = [of_run.count(LOST) for of_run in judged]
     made_by = {source.name: source.origin.judged or source.origin.status for source in sources}
     warnings = list(different_indexes(made_by.items()))
     warnings += equal_files(source.path for source in sources)
     debates_of_runs = list(debates_of(sources, labels, criteria, policy.debates)) if debates else []
-    has_verdicts = any(debate.verdicts for debate in debates_of_runs)
-    if scored is None and not boards and has_verdicts:
+    if scored is None and not boards and debates and any(judged):
         files_of_runs = {source.name: source.path for source in sources}
         scored = shares_of_debates(
             files_of_runs,

@@ -131,18 +131,20 @@ def _official_fault(path: Path, number: int, line: str) -> InputError | None:
 def read_evaluated(
     tag: str, path: Path, criteria: Criteria, bad: files.BadLines | None = None
 ) -> Run:
-    """Read a run with at least one verdict; a file without any is refused before its bad lines."""
+    """Read a run with at least one verdict or lost debate; others are refused before bad lines."""
     skipped = files.BadLines(skip=True)
     # A file of another kind gets one error, and not one for its first line.
     rows = [row for row, _ in _rows(path, criteria, skipped)]
     if not any(row.turns for row in rows):
         kind = files.detect_kind(path)
+        is_lost = any(row.problem is ProblemKind.LOST for row in rows)
         fix = ""
         if kind in files.DEBATES:
             fix = f": run `touche-rad judge {path} -o EVALUATIONS` first"
         if kind is files.Kind.LABELS:
             fix = ": the last file must be the labels"
-        raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
+        if not (is_lost and kind is files.Kind.EVALUATIONS):
+            raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
     criteria_of(criteria, path)  # refuses others
     # Read again, so that the caller learns of bad lines.
     if skipped.count:

@@ -163,14 +163,17 @@ def count_verdicts(
     has_debate = totals.sum(axis=2) > 0
     debates = has_debate.sum(axis=0)
     debates_of = {}
-    groups = _groups_of_runs(has_debate)
+    groups = _groups_of_runs(has_debate) or [[]]
     sizes = sorted(map(len, groups), reverse=True)
-    for group in groups:
+    # A run that lost all its debates should have those of most runs.
+    max(groups, key=len).extend(np.flatnonzero((debates == 0) & (np.array(lost) > 0)).tolist())
+    for group in filter(None, groups):
         most = totals[:, group].max(axis=1)
         with_claim = np.count_nonzero(most.any(axis=1))
         # Lost debates have no claim: those that no run has get places after those of the claims.
         expected = max(with_claim, *(debates[run] + lost[run] for run in group))
-        most[len(topics) : len(topics) + expected - with_claim] = most.sum(axis=0) / with_claim
+        per_debate = most.sum(axis=0) / with_claim if with_claim else 1
+        most[len(topics) : len(topics) + expected - with_claim] = per_debate
         for run in group:
             name = names[run]
             debates_of[name] = f"{debates[run]} of {expected}"

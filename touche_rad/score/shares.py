@@ -240,6 +240,8 @@ def shares_of_debates(
         others = of_runs - Counter(of_run.run for of_run in debates)
     # Runs without verdicts, which a report may have, are compared with none.
     judged = {debate.run for debate in debates if debate.verdicts}
+    unjudged = {debate.run for debate in debates} - judged
+    lost = [0 if run in unjudged else count for run, count in enumerate(lost)]
     all_topics = sorted_topics([debate for debate in debates if debate.run in judged])
     counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
     for run, count in others.items():
@@ -255,7 +257,7 @@ def shares_of_debates(
     paths = [runs[tag] for tag in figures]
     not_ranked = different_judges(paths)
     have_pairs = any(len(topic.conversations) > 1 for topic in all_topics)
-    if len(figures) > 1 and not (not_ranked or have_pairs):
+    if len(judged) > 1 and not (not_ranked or have_pairs):
         not_ranked = "the runs have no claim in common"
         if any(len(topic.runs) > 1 for topic in all_topics):
             not_ranked = "these are verdicts on the same debates; labels tell which are right"
