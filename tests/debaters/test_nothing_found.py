@@ -76,16 +76,15 @@ def test_most_claims_off_the_topics_get_nothing_and_seldom_a_judge_that_is_conte
     demo: Services,
 ) -> None:
     debater = Grounded(Grounded.Options(), demo)
+    careless = Grounded(Grounded.Options(floor=0), demo)  # it always quotes an argument
     judge = GroundedJudge(GroundedJudge.Options(), demo)
     found = []
     accepted = []
     for claim in OFF_TOPIC:
         unanswered = Debate().with_utterance(claim)
-        response = debater.answer(unanswered)
-        if response == NOTHING:
-            continue
-        found.append(claim)
-        verdicts = judge.judge(unanswered.with_response(response))
+        if debater.answer(unanswered) != NOTHING:
+            found.append(claim)
+        verdicts = judge.judge(unanswered.with_response(careless.answer(unanswered)))
         if all(verdict.yes for verdict in verdicts.values()):
             accepted.append(claim)
     assert len(found) <= 0.2 * len(OFF_TOPIC), found
