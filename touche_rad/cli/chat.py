@@ -152,9 +152,15 @@ class Chat:
 
         if self._judge is not None:
             with self._working(self._judge_name):
-                deadline = self._options.deadline
-                judging = partial(judge_view, self._judge, self._debate, grice(), deadline=deadline)
-                verdicts = self._session.run(judging)
+                verdicts = self._session.run(
+                    partial(
+                        judge_view,
+                        self._judge,
+                        self._debate,
+                        grice(),
+                        deadline=self._options.deadline,
+                    )
+                )
             table = Table.grid(Column(width=_REASONS_COLUMN), Column())
             for criterion in grice():
                 verdict, reason = verdict_text(verdicts, criterion)

@@ -78,8 +78,10 @@ def _check_index(place: str | None) -> tuple[Check, bool]:
         backend.verify(place or DEMO)
         index = backend.open(place or DEMO)
     except ToucheRadError as error:
-        fix = "build it with: touche-rad index SOURCE -o DIR"
-        return Check("index", False, str(error), fix), False
+        return (
+            Check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR"),
+            False,
+        )
     first = next(iter(index.arguments()), None)
     works = first is not None and bool(index.search("text", first.text, 1))
     state = "search works" if works else "a search finds none"

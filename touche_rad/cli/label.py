@@ -122,8 +122,8 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
     total = len(session.queue)
     progress = f"{done} of {total} turns labelled" if done else f"{total} turns"
     say(f"{session.annotator}: {progress}; stop with Ctrl-C")
-    port = listening.getsockname()[1]
-    click.echo(f"open in your browser: http://{HOSTS[0]}:{port}/{token}/")
+    address = f"{HOSTS[0]}:{listening.getsockname()[1]}"
+    click.echo(f"open in your browser: http://{address}/{token}/")
     # Python hands signals to the main thread only, where we wait for the event loop.
     with suppress(KeyboardInterrupt), server.capture_signals():
         run(server.serve, [listening])

@@ -286,8 +286,10 @@ def _problem_of(called: Model | OfficialUser, options: Common) -> ModelError | N
         except ModelError as error:
             if end is None:  # only the first failure is printed
                 end = time.monotonic() + wait
-                line = f"waiting up to {wait:.0f} s: {error.problem}: {error}"
-                say(line, quiet=options.quiet or not wait)
+                say(
+                    f"waiting up to {wait:.0f} s: {error.problem}: {error}",
+                    quiet=options.quiet or not wait,
+                )
             remaining = end - time.monotonic()
             if remaining <= 0:
                 return error

@@ -115,8 +115,10 @@ def respond_command(options: RespondOptions) -> int:
                 strict=options.strict,
             )
             return 0 if session.run(explain) else 1
-        failures = FailureLog(shows=False)  # the notices say it
-        answer = session.run(partial(answerer.answer, debate, failures=failures))
+        answer = session.run(
+            # No failure is shown: the notices say it.
+            partial(answerer.answer, debate, failures=FailureLog(shows=False))
+        )
     if answer.fallback is not None:
         say(answer.fallback.notice, Label.WARNING)
         if options.strict:

@@ -228,8 +228,9 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
             session.model = Model(Examples(varied=True), settings=settings)
         work = job.open(session.services)
         usage = session.model.usage if session.model is not None else None
-        bad = files.BadLines(skip=options.skip_bad)
-        result = session.run(partial(sample, work, usage, bad=bad))
+        result = session.run(
+            partial(sample, work, usage, bad=files.BadLines(skip=options.skip_bad))
+        )
     click.echo(f"{work.verb}: {result.units} debates, estimated from {result.sampled} of them")
     if round(result.calls):
         click.echo(f"calls: {result.calls:,.0f}")

@@ -156,8 +156,10 @@ def warn_of_fallbacks(runs: Iterable[Path]) -> None:
         if counts.replaced:
             say(f"{run}: {say_replaced(counts.replaced)}", Label.WARNING)
         if counts.empty:
-            text = f"{counts.empty} of {counts.totals[ANSWERS]} answers are empty"
-            say(f"{run}: {text}", Label.WARNING)
+            say(
+                f"{run}: {counts.empty} of {counts.totals[ANSWERS]} answers are empty",
+                Label.WARNING,
+            )
 
 
 def score_runs(
@@ -274,5 +276,4 @@ def _printed(report: Printed, options: ScoreOptions, refused: dict[str, str]) ->
             rows = [comparison.model_dump() for comparison in comparisons]
         errors = [{"run": run, "error": error} for run, error in refused.items()]
         return csv_text([*rows, *errors]).rstrip("\n")
-    parts = list(report.parts())
-    return "\n".join(terminal_lines(parts, terminal_width(_MAX_WIDTH)))
+    return "\n".join(terminal_lines(list(report.parts()), terminal_width(_MAX_WIDTH)))

@@ -198,8 +198,9 @@ class Candidates:
         self._index = index
         if "rank" in documents.columns:
             documents = documents.sort_values("rank", kind="stable")
-        count = len(documents)
-        scores = documents["score"] if "score" in documents.columns else range(count, 0, -1)
+        scores = (
+            documents["score"] if "score" in documents.columns else range(len(documents), 0, -1)
+        )
         arguments = plugins.arguments_by(index, [str(docno) for docno in documents["docno"]])
         scored = [pair for pair in zip(arguments, scores, strict=True) if pair[0] is not None]
         self._hits = [

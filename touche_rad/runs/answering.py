@@ -250,8 +250,9 @@ def guard(
     """
     try:
         # It may also be a dict, or a record that was made without validation.
-        fields: object = vars(response) if isinstance(response, Response) else response
-        response = Response.model_validate(fields)
+        response = Response.model_validate(
+            vars(response) if isinstance(response, Response) else response
+        )
     except ValidationError as error:
         problem = error.errors()[0]
         path = ".".join(str(step) for step in problem["loc"]) or "response"

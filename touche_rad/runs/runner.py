@@ -272,8 +272,9 @@ class Output:
             for done in self.journal.read(sorted(self.journal.places)):  # in the order of the input
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
-        sha256 = sha256_of(self.path) if self.path != STDOUT else ""
-        status = self._status(tally, "done", sha256=sha256)
+        status = self._status(
+            tally, "done", sha256=sha256_of(self.path) if self.path != STDOUT else ""
+        )
         if self.options.status_path is not None:
             write_json(self.options.status_path, map_texts(status.model_dump(mode="json"), redact))
         return status

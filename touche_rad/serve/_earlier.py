@@ -46,6 +46,6 @@ def _conversations(debate: Debate) -> Iterator[bytes]:
     """Yield a digest of the conversation up to each turn."""
     digest = hashlib.sha256()
     for turn in debate.turns:
-        answer = turn.response and turn.response.content
-        digest.update(json.dumps([turn.utterance, answer]).encode())
+        texts = [turn.utterance, turn.response and turn.response.content]
+        digest.update(json.dumps(texts).encode())
         yield digest.digest()

@@ -267,6 +267,7 @@ class _Steps:
                     judge, view, criteria, deadline=self.deadline, observe=self._observe
                 )
                 notices = [redact(fallback.notice) for fallback in judgement.fallbacks]
-                shown = shown_verdicts(criteria, judgement.verdicts, judgement.unscored)
-                verdicts = map_texts(shown, redact)
+                verdicts = map_texts(
+                    shown_verdicts(criteria, judgement.verdicts, judgement.unscored), redact
+                )
             self._put("verdicts", judge=name, list=verdicts, notices=notices, **self._spent())

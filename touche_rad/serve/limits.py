@@ -186,8 +186,9 @@ class Gate:
                 )
             self.requests += 1
             try:
-                body = await self._read(receive)
-                pending = [{"type": "http.request", "body": body, "more_body": False}]
+                pending = [
+                    {"type": "http.request", "body": await self._read(receive), "more_body": False}
+                ]
 
                 async def receive_again() -> Message:
                     return pending.pop() if pending else await receive()

@@ -209,8 +209,10 @@ def read_answers(
         by_text[key] = earlier if earlier and earlier.topic else sample
     samples = list(by_text.values())
     if not samples:
-        counts_left_out = (f"{name}: {count}" for name, count in reader.left_out.items())
-        reasons = ", ".join(counts_left_out) or "the files contain none"
+        reasons = (
+            ", ".join(f"{name}: {count}" for name, count in reader.left_out.items())
+            or "the files contain none"
+        )
         raise UserError(
             f"no usable answers ({reasons}); record answers with "
             "their reasoning: respond -d inspiredebate -m URL#MODEL"
@@ -239,8 +241,9 @@ def _training_data(path: Path) -> Iterator[TrainingSample]:
     for number, record in read_records(path):
         *prompt, last = messages_at(record.get("messages"), path, number, "messages")
         if last.role != "assistant" or not prompt:
-            expected = "the last message must be the assistant's"
-            raise InputError(path, expected, line=number, field="messages")
+            raise InputError(
+                path, "the last message must be the assistant's", line=number, field="messages"
+            )
         yield TrainingSample(
             tuple(prompt),
             last.content,

@@ -117,13 +117,18 @@ def _of_outcomes(
     for number, record in enumerate(files.read_outcomes(path), 1):
         answers = debates.get(record.id)
         if answers is None:
-            expected = f"expected the debate {record.id!r} in a file that is given before this one"
-            raise InputError(path, expected, line=number, field="id")
+            raise InputError(
+                path,
+                f"expected the debate {record.id!r} in a file that is given before this one",
+                line=number,
+                field="id",
+            )
         try:
             speeches = _SPEECHES.validate_python(record.outcome.details.get("responses", ()))
         except ValidationError as error:
-            place = f"outcome.details.responses: {expected_of(error)}"
-            raise InputError(path, place, line=number) from None
+            raise InputError(
+                path, f"outcome.details.responses: {expected_of(error)}", line=number
+            ) from None
         of_round = {(speech.speaker, speech.round): speech.scores for speech in speeches}
         by_round = scope == "round" and any(of_round.values())
         for speaker, sample in reader.samples(answers, path.name):
@@ -251,8 +256,9 @@ def make_preferences(
         raise UserError("no scores: run touche-rad judge first")
     preferences, left_out = pairs(answers, _with_full_names(answers, conditions))
     if not preferences:
-        all_left_out = left_out + reader.left_out
-        reasons = ", ".join(f"{name}: {count}" for name, count in all_left_out.items())
+        reasons = ", ".join(
+            f"{name}: {count}" for name, count in (left_out + reader.left_out).items()
+        )
         trace = ": give also RUN.trace.jsonl of the debater's run (written unless --no-trace)"
         fix = trace if reader.left_out["no reasoning"] else ""
         raise UserError(f"no pair can be made of {len(answers)} scored answers ({reasons}){fix}")

@@ -56,10 +56,6 @@ Named: type[BaseModel] = create_model(
 """The answer of the annotation agent: one key per scheme that is used. Other keys are ignored."""
 
 
-def _shortened(reason: str) -> str:
-    return " ".join(clean(reason).split()[:REASON_WORDS])
-
-
 def _levels(labels: BaseModel) -> dict[Dimension, Level]:
     fields = dict(labels)
     return {dimension: Level[fields[dimension.name.lower()].upper()] for dimension in Dimension}
@@ -199,7 +195,8 @@ class SchemeAnnotator:
             for scheme in Scheme:
                 named_scheme = named_fields[scheme.name.lower()]
                 if named_scheme is not None:
-                    reasons[scheme] = _shortened(named_scheme.reason)
+                    words = clean(named_scheme.reason).split()[:REASON_WORDS]
+                    reasons[scheme] = " ".join(words)
             if not reasons:
                 return Annotation()
             annotation = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
