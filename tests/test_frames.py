@@ -45,6 +45,10 @@ def test_each_verdict_is_a_row_in_a_frame_and_in_csv(folder: Path) -> None:
     assert dict(frame.dtypes) == dict(frames.verdicts().dtypes)
     rows = rows_of(folder, *(path.name for path in runs), "--per", "turn")
     assert [row["reason"] for row in rows] == frame["reason"].tolist()
+    by_debate = rows_of(folder, *(path.name for path in runs), "--per", "debate")
+    assert [row["claim"] for row in by_debate] == [
+        row["claim"] for row in rows if row["turn"] == "1"
+    ]
     record = read_records(folder / "grounded.jsonl")[0]
     verdict = record["userTurnsEvaluations"][0]["Quality"]
     first = frame.query("criterion == 'quality'").iloc[0]

@@ -150,7 +150,7 @@ def _print_summary(
     chosen = with_criteria(options.criteria)
     unsettled = len(study.open_disagreements())
     if unsettled:
-        click.echo(f"{unsettled} disagreements are not settled: null in {session.output}")
+        click.echo(f"disagreements that are not settled: {unsettled}, null in {session.output}")
         others = [word for path in options.others for word in ("--with", path)]
         steps.append(["label", *options.paths, *chosen, "-o", session.output, *others, "--settle"])
     say(f"{session.output} (log: {session.log.path.name})", Label.WRITTEN)

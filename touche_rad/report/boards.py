@@ -425,7 +425,7 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
             "accuracy",
             text=sentences,
             note=note,
-            columns=[[head, ""] for head in ("RMSE", "MAE", "Pearson", "Kendall", "decided")],
+            columns=[[head, ""] for head in ("RMSE", "MAE", "Pearson", "Kendall", "done")],
             tables=tables,
         )
         note = ""

@@ -46,8 +46,11 @@ def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
     groups: dict[tuple[object, ...], list[Row]] = {}
     for row in rows:
         groups.setdefault((row["run"], row["debate"], row["criterion"]), []).append(row)
-    for (run, debate, criterion), turns in groups.items():
-        counts: dict[str, Any] = {"run": run, "debate": debate, "criterion": criterion}
+    for turns in groups.values():
+        counts: dict[str, Any] = {}
+        for name in ("run", "debate", "claim", "criterion"):
+            if name in turns[0]:
+                counts[name] = turns[0][name]
         for name in ("yes", "agree"):
             answers = [row[name] for row in turns if row.get(name) is not None]
             counts[name] = sum(answers)
