@@ -97,9 +97,10 @@ class DebGraph:
         feedback_fault = ""
         if options.feedback == "full":
             decided = winner or "unknown"
-            decision = f"winner by {basis}: {decided}"
             try:
-                summary = await condense(model, graph, card, findings, decision, close)
+                summary = await condense(
+                    model, graph, card, findings, f"winner by {basis}: {decided}", close
+                )
             except ModelError as error:
                 feedback_fault = str(error)
 

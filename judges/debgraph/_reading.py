@@ -259,8 +259,10 @@ class SpeechReader:
                 continue
             except Truncated:
                 most = max(1, (most or ARGUMENTS_AFTER_CUT) // 2)
-                fault = f"the answer was cut off: write at most {most} new arguments"
-                report = replace(report, faults=(fault,))
+                report = replace(
+                    report,
+                    faults=(f"the answer was cut off: write at most {most} new arguments",),
+                )
                 continue
             except ModelError as error:
                 report = replace(report, faults=(str(error),))

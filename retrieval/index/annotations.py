@@ -74,8 +74,7 @@ class StoredAnnotations:
     def fingerprint(self) -> str:
         """A digest of the content."""
         about = self.about.model_dump_json(exclude={"checksums"})
-        content = (about.encode(), *self._lines)
-        return sha256(b"\n".join(content)).hexdigest()[:16]
+        return sha256(b"\n".join((about.encode(), *self._lines))).hexdigest()[:16]
 
     def get_all(self, ids: Sequence[str]) -> list[Mapping[str, Any] | None]:
         """Return the annotation of each argument, or None if there is none."""

@@ -107,8 +107,7 @@ def read_verdicts(
             # A line may have the verdicts only: its debate is that on the same line of the run.
             number = line - 1
             if debate.turns:
-                texts = digests(debate, criteria.unit)
-                row = JudgedLine(line, id=debate.id, conversation=texts)
+                row = JudgedLine(line, id=debate.id, conversation=digests(debate, criteria.unit))
                 place = reference.find(path, row, number, matched)
                 if place is None:  # a debate that is not to be labelled
                     continue

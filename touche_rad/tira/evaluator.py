@@ -81,8 +81,9 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     foreign: InputError | None = None
     for line, debate, _ in files.read_numbered(simulations, bad):
         if debate.claim and debate.claim not in claims:
-            problem = f"expected a claim of {path}, got {debate.claim!r}"
-            foreign = InputError(simulations, problem, line=line)
+            foreign = InputError(
+                simulations, f"expected a claim of {path}, got {debate.claim!r}", line=line
+            )
             bad.report(foreign)
         else:
             on_claims = on_claims or bool(debate.turns)
