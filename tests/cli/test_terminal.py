@@ -144,8 +144,11 @@ def test_options_come_from_the_file_and_are_overridden_by_flags() -> None:
         assert ended.out.strip() == answer, ended.err
 
 
-def test_a_closed_pipe_is_no_error() -> None:
-    closed = f"{sys.executable} -m touche_rad schema | true"  # it ends before anything is printed
+@pytest.mark.parametrize(
+    "words", ["schema", "list", "respond --say X -i demo --explain", "retrieve --say X -i demo"]
+)
+def test_a_closed_pipe_is_no_error(words: str) -> None:
+    closed = f"{sys.executable} -m touche_rad {words} | true"  # it ends before anything is printed
     done = subprocess.run(closed, shell=True, capture_output=True, text=True, check=False)
     assert done.stdout == ""
     assert done.stderr == ""

@@ -275,10 +275,18 @@ def open_console() -> Console:
     """Return the console of standard output; letters that it cannot write are replaced."""
     from rich.console import Console
 
+    class StandardOutput(Console):
+        def on_broken_pipe(self) -> None:
+            """Let the program end as with all output that nobody reads.
+
+            Rich would raise SystemExit, which is an error in the event loop.
+            """
+            raise  # the BrokenPipeError for which Rich calls this
+
     if hasattr(sys.stdout, "reconfigure"):
         sys.stdout.reconfigure(errors="replace")
     setting = colour_setting()
-    console = Console(
+    console = StandardOutput(
         highlight=False,
         markup=False,
         emoji=False,
