@@ -183,7 +183,8 @@ def test_the_policy_is_strict_and_only_known_files_are_sent(app: FastAPI) -> Non
 
 
 def test_the_hint_on_sharing_names_options_that_work(app: FastAPI) -> None:
-    hint = re.search(r'id="local">.*?<kbd>(.*?)</kbd>', TestClient(app).get("/").text)
+    client = TestClient(app, base_url="http://localhost")
+    hint = re.search(r"For others.*?<kbd>(.*?)</kbd>", client.get("/").text)
     assert hint is not None
     touche_rad("serve", "-i", "nowhere", "--port", "0", *hint[1].split(), code=2, err="nowhere")
 
@@ -370,6 +371,12 @@ def test_turns_fit_the_window(open_page: OpenPage, url: str, size: Any, dark: bo
     page.locator("#share").click()
     assert_accessible(page)
     assert_fits(page)
+    page.locator("#link").click()
+    page.locator("#copied").get_by_text("Copied.").wait_for()
+    link = page.locator("#address").input_value()
+    assert link.startswith(f"{url}#debate=")
+    shared = open_page(link, viewport=size, dark=dark)
+    assert shared.locator(".turn").count() == len(turns)
     for kind in ("html", "txt"):
         with page.expect_download() as download:
             page.locator(f"#{kind}").click()

@@ -722,14 +722,12 @@
   };
   const copy = async () => {
     await save();
-    let text = "Copied.";
-    try {
-      await navigator.clipboard.writeText(location.href);
-    } catch {
-      text = "Copy the address of this page: it contains the debate.";
-    }
+    const field = $("address");
+    field.value = (field.dataset.root || location.origin) + location.pathname + location.hash;
+    field.select();
+    /* A page that another machine serves has no navigator.clipboard. */
+    const text = document.execCommand("copy") ? "Copied." : "Copy the marked link.";
     $("copied").textContent = text;
-    say(text);
   };
   /* A turn, and the shown branch, for readers: [who, what]. */
   const rowsOf = (turn) => {
@@ -802,7 +800,7 @@
     ArrowRight: ["Next turn", move(1)],
     ArrowLeft: ["Previous turn", move(-1)],
     e: ["Save the debate as a simulation file", saveAs("jsonl")],
-    l: ["Copy the link of the debate", copy],
+    l: ["Share the debate", () => $("share").click()],
     s: ["Stop the answer", stop],
     Escape: ["Cancel an edit or a branch", cancel],
   });
@@ -841,9 +839,6 @@
       box.checked = judges.includes(box.value);
     }
   }
-  const isLocal = /^(localhost|127\.|\[::1\])/.test(location.hostname);
-  $("local").hidden = !isLocal;
-  $("public").hidden = isLocal;
   rad.mount(html`<${Topics} names=${Object.keys(setup.topics)} />`, $("topics"));
   draw();
   let draft = {};

@@ -32,6 +32,7 @@ from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, RequestBody
+from touche_rad.serve.limits import is_loopback
 from touche_rad.text import is_blank, map_texts, redact
 
 log = logging.getLogger(__name__)
@@ -102,13 +103,16 @@ def add_debate_page(
             "turns": MAX_TURNS,
             "model": offer.has_model,
         }
+        is_local = is_loopback(request.url.hostname or "")
         return page_response(
             "serve/debate.html.jinja",
             scripts=(_SCRIPT,),
             styles=(_PAGE_STYLE,),
             title="touche-rad debate",
             setup=setup,
-            network=offer.network and f"http://{offer.network}:{request.url.port}",
+            local=is_local,
+            # Another machine has found its own address.
+            network=is_local and offer.network and f"http://{offer.network}:{request.url.port}",
         )
 
     @app.get("/assets/{name:path}", include_in_schema=False)
