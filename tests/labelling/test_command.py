@@ -5,13 +5,16 @@ from __future__ import annotations
 import socket
 from pathlib import Path
 
+import httpx2
 import pytest
 
 from tests.labelling.makers import answer, write_run, write_verdicts
+from tests.labelling.served import labelling
 from tests.records import read_cases, read_records, write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
+from touche_rad.serve.limits import Limits
 
 DEBATES = 20
 TURNS = 60
@@ -52,6 +55,13 @@ def test_the_summary_writes_the_file_and_names_the_next_step(run: Path, judges: 
     scored = touche_rad("score", judges[1], output, "--debates", run, "--correct", "--json")
     rows = scored.json["rows"]
     assert {row["labelled"] for row in rows} == {40, 41}
+
+
+def test_the_server_refuses_a_body_that_is_too_large(run: Path) -> None:
+    with labelling(run, "-o", Path("labels.jsonl")) as (_, address):
+        refused = httpx2.post(f"{address}answer", content=bytes(Limits().body + 1))
+        assert refused.status_code == 413
+        assert httpx2.get(f"{address}queue").status_code == 200
 
 
 def test_two_annotators_get_the_same_queue_and_their_agreement(

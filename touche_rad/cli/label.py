@@ -107,12 +107,13 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
     import uvicorn
 
     from touche_rad.labelling.app import HOSTS, create_app
+    from touche_rad.serve.limits import Access, Gate, Limits
     from touche_rad.session import cancel_all, run
 
     token = secrets.token_urlsafe(12)
     listening = prepare.bind(HOSTS[0], options.port)
     listening.listen()  # before the address is printed
-    app = create_app(session, token, settle=options.settle)
+    app = Gate(create_app(session, token, settle=options.settle), Limits(), Access(loopback=True))
     server = uvicorn.Server(
         uvicorn.Config(
             app, log_level="critical", access_log=False, timeout_graceful_shutdown=2, lifespan="on"

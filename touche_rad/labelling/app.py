@@ -12,7 +12,8 @@ from contextlib import asynccontextmanager, contextmanager, suppress
 from typing import Any, Final
 
 from fastapi import APIRouter, FastAPI, HTTPException, Request, Response
-from fastapi.responses import HTMLResponse, PlainTextResponse
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import HTMLResponse, JSONResponse, PlainTextResponse
 from starlette.middleware.base import RequestResponseEndpoint
 from starlette.middleware.trustedhost import TrustedHostMiddleware
 
@@ -78,6 +79,13 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
         response = await call_next(request)
         response.headers.update(_HEADERS)
         return response
+
+    @app.exception_handler(RequestValidationError)
+    async def refuse(request: Request, error: RequestValidationError) -> JSONResponse:
+        """Describe the error without the body's values, which JSON may not be able to repeat."""
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        return JSONResponse({"detail": f"{place}: {first['msg']}"}, 422)
 
     router = APIRouter(prefix=f"/{token}")
     paths = session.exchanges.paths
