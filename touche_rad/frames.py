@@ -28,7 +28,8 @@ from touche_rad.score.naming import named
 from touche_rad.score.people import are_debaters
 from touche_rad.score.reference import Policy
 from touche_rad.score.retrieval import MEASURES, score_retrieval
-from touche_rad.score.units import Row, verdict_rows
+from touche_rad.score.shares import score_shares
+from touche_rad.score.units import Row
 from touche_rad.text import count_words
 
 if TYPE_CHECKING:
@@ -46,12 +47,16 @@ _SCORE: Final = {"score": _NUMBER, "answer": _TEXT, "yes": _TRUTH}
 
 
 def verdicts(*runs: File) -> DataFrame:
-    """Return the verdicts of evaluations; those that a run lacks have no row."""
-    criteria = criteria_of(None, *map(Path, runs))
-    sources = _read(runs, criteria)
-    rows: list[Mapping[str, Any]] = []
-    for debate in debates_of(sources, None, criteria):
-        rows += verdict_rows(sources[debate.run].name, debate.debate, debate.verdicts, criteria)
+    """Return the verdicts of evaluations as `score` counts them.
+
+    One that a run lacks, or of a lost debate, is a no without a score; of copies the first counts.
+    """
+    rows: Iterable[Row] = ()
+    if runs:
+        report = score_shares([Path(run) for run in runs], samples=1)
+        for error in report.refused.values():
+            raise UserError(error)
+        rows = report.unit_rows("turn")
     columns = {**_CLAIM, "criterion": _TEXT, **_SCORE, "reason": _TEXT, "fallback": _TEXT}
     return _frame(rows, columns)
 
@@ -149,7 +154,7 @@ def agreement(
             raise UserError(error)
         rows += report.unit_rows("turn")
     label = _COUNT if report.criteria.official else "object"
-    columns = {**_PLACE, "criterion": _TEXT, **_SCORE, "label": label, "agree": _TRUTH}
+    columns = {**_CLAIM, "criterion": _TEXT, **_SCORE, "label": label, "agree": _TRUTH}
     return _frame(rows, columns)
 
 
@@ -207,12 +212,12 @@ def calls(*runs: File) -> DataFrame:
     return _frame(rows, columns)
 
 
-def _read(runs: Sequence[File], criteria: Criteria | None = None) -> list[Source]:
+def _read(runs: Sequence[File]) -> list[Source]:
     """Read runs of one or several kinds; a bad line is an error."""
     paths = [Path(run) for run in runs]
     skipped = {path: BadLines() for path in paths}
     refused: dict[str, str] = {}
-    sources = read_sources(named(paths), criteria or grice(), origins_of(paths), skipped, refused)
+    sources = read_sources(named(paths), grice(), origins_of(paths), skipped, refused)
     for error in refused.values():
         raise UserError(error)
     return sources

@@ -157,6 +157,7 @@ def score_judgements(
         samples=samples,
         seed=seed,
         labels=labels,
+        claims=list(map(max, zip(*(of_run.claims for of_run in aligned.values()), strict=True))),
         scores=scores,
     )
 

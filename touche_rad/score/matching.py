@@ -38,6 +38,8 @@ class Alignment:
     """Labelled debates without any verdict in the run."""
     lengths: Sequence[Sequence[int]] = ()
     """The words of each judged text, if the run has the debates."""
+    claims: Sequence[str] = ()
+    """The claim of each labelled debate, as far as the run says it."""
 
 
 def match_strictly(truth: Path, labels: Labelled, run: Run) -> Alignment:
@@ -129,7 +131,9 @@ class Matcher:
         lengths: Sequence[Sequence[int]] = ()
         if self.run.has_words and len(places) == len(self.labels):
             lengths = [places[number].words for number in range(len(self.labels))]
-        return Alignment(scores, tuple(self.problems), official, lost, lengths)
+        numbers = range(len(self.labels))
+        claims = [places[number].key[0] if number in places else "" for number in numbers]
+        return Alignment(scores, tuple(self.problems), official, lost, lengths, claims)
 
     def note_copies(self) -> None:
         """Note each line with the words of an earlier one."""

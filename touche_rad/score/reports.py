@@ -287,6 +287,8 @@ class JudgementReport(Report):
     """Labelled debates without any verdict, by run."""
     criteria: Criteria = Field(exclude=True, repr=False)
     """What the verdicts are on, in the order of the columns."""
+    claims: Sequence[str] = Field(exclude=True, repr=False)
+    """The claim of each labelled debate; empty if no run says it."""
     labels: Any = Field(exclude=True, repr=False)
     scores: Any = Field(exclude=True, repr=False)
     """The labels, and the aligned scores of each run, for the exports."""
@@ -379,6 +381,7 @@ class JudgementReport(Report):
                         yield {
                             "run": run,
                             "debate": debate,
+                            "claim": self.claims[debate - 1],
                             "turn": turn,
                             "criterion": key,
                             "score": score if answers.scores else None,

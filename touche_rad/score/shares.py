@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -18,7 +18,7 @@ from touche_rad.records import FrozenRecord
 from touche_rad.samples import SAMPLES
 from touche_rad.score.cautions import different_judges, without_model
 from touche_rad.score.confusion import missing_answer
-from touche_rad.score.conversations import DebateOfRun, content_of, sorted_topics
+from touche_rad.score.conversations import ClaimTopic, DebateOfRun, content_of, sorted_topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, named
 from touche_rad.score.rates import (
@@ -31,7 +31,7 @@ from touche_rad.score.rates import (
 )
 from touche_rad.score.reports import SHORT_INTERVAL, Fault, Report, rank_notes
 from touche_rad.score.result import MEAN
-from touche_rad.score.significance import Figures, rank
+from touche_rad.score.significance import Figures, Floats, rank
 from touche_rad.score.tables import (
     INTERVAL,
     Notes,
@@ -39,7 +39,7 @@ from touche_rad.score.tables import (
     Table,
     table,
 )
-from touche_rad.score.units import Row, verdict_rows
+from touche_rad.score.units import Row, turn_rows
 from touche_rad.score.validation import read_inputs
 from touche_rad.score.words import faults_in_words, number
 
@@ -76,8 +76,8 @@ class ShareReport(Report):
     is_corrected: bool = False
     """Whether people's answers to all turns are estimated from verdicts."""
     criteria: Criteria = Field(exclude=True, repr=False)
-    judged: Sequence[DebateOfRun] = Field((), exclude=True, repr=False)
-    """The debates of all runs."""
+    verdicts: Callable[[], Iterable[Row]] = Field(tuple, exclude=True, repr=False)
+    """Returns a row for each verdict that counts."""
     problems_of_runs: tuple[Fault, ...] = Field((), exclude=True)
 
     def faults(self) -> Iterator[Fault]:
@@ -85,10 +85,7 @@ class ShareReport(Report):
         return iter(self.problems_of_runs)
 
     def _turn_rows(self) -> Iterator[Row]:
-        for debate in self.judged:
-            yield from verdict_rows(
-                self.runs[debate.run], debate.debate, debate.verdicts, self.criteria
-            )
+        yield from self.verdicts()
 
     @property
     def measure(self) -> str:
@@ -268,7 +265,7 @@ def shares_of_debates(
         baselines=[tag for tag in baselines if tag in figures],
         debates=debates_text,
         criteria=criteria,
-        judged=debates,
+        verdicts=lambda: _rows_that_count(tags, all_topics, counts[..., 0, 1], criteria),
         input_of_runs=str(source or ""),
         problems=problems,
         notes=[*([] if not_ranked else without_model(paths)), *categories_in_words(criteria)],
@@ -277,6 +274,40 @@ def shares_of_debates(
         samples=samples,
         seed=seed,
     )
+
+
+def _rows_that_count(
+    names: Sequence[str], topics: Sequence[ClaimTopic], expected: Floats, criteria: Criteria
+) -> Iterator[Row]:
+    """Yield the rows of single verdicts whose mean is that of the table.
+
+    Args:
+        names: The names of the runs.
+        topics: The claims with their debates.
+        expected: How many turns each run should have, by claim; after the topics are debates that
+            are lost, and of which no run has the claim.
+        criteria: What the verdicts are on.
+    """
+    for run, name in enumerate(names):
+        for claim, of_runs in enumerate(expected):
+            topic = topics[claim] if claim < len(topics) else ClaimTopic("")
+            # A lost debate has no name and no turns: those of the other runs on its claim count.
+            debate = f"lost-{claim + 1}"
+            missing = "lost debate"
+            verdicts: Mapping[int, Verdicts] = {}
+            turns: list[int] = []
+            for conversation in topic.conversations:
+                for run_of_verdicts, of_debate in conversation.verdicts:
+                    if run_of_verdicts == run:
+                        debate = conversation.ids[run]
+                        missing = "no verdict"
+                        verdicts = dict(enumerate(of_debate))
+                        turns = list(conversation.places)
+            count = round(of_runs[run])
+            further = range(max(turns, default=-1) + 1, count + len(verdicts))
+            for turn in [*turns, *further][:count]:
+                place = {"run": name, "debate": debate, "claim": topic.claim, "turn": turn + 1}
+                yield from turn_rows(place, verdicts.get(turn, {}), criteria, missing)
 
 
 def _debates_of_input(

@@ -5,40 +5,34 @@ Turns count from 1, as on every page.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from touche_rad.criteria import Criteria
-from touche_rad.debate import Debate, Verdicts
+from touche_rad.debate import Verdict, Verdicts
 
 Row = Mapping[str, Any]
 
 
-def verdict_rows(
-    run: str, debate: Debate, verdicts: Sequence[Verdicts], criteria: Criteria
+def turn_rows(
+    place: Row, verdicts: Verdicts, criteria: Criteria, missing: str = "no verdict"
 ) -> Iterator[Row]:
-    """Yield a row for each verdict on a debate."""
-    # Verdicts are on the turns with a response; of a debate without texts, on the first ones.
-    answered = [number for number, turn in enumerate(debate.turns, 1) if turn.response]
-    is_on_responses = debate.turns and criteria.unit == "response"
-    turns = answered if is_on_responses else range(1, len(verdicts) + 1)
-    for turn, of_turn in zip(turns, verdicts, strict=False):
-        for criterion in criteria:
-            key = criterion.key
-            verdict = of_turn.get(key)
-            if verdict is not None:
-                yield {
-                    "run": run,
-                    "debate": debate.id,
-                    "claim": debate.claim or debate.thesis,
-                    "turn": turn,
-                    "criterion": key,
-                    "score": verdict.score,
-                    "answer": verdict.answer,
-                    "yes": verdict.yes if criterion.answers.kind == "yes-no" else None,
-                    "reason": verdict.rationale,
-                    "fallback": verdict.fallback,
-                }
+    """Yield a row for the verdict on each criterion at a place.
+
+    A verdict that is not there is a no without a score, and `missing` says why.
+    """
+    for criterion in criteria:
+        key = criterion.key
+        verdict = verdicts.get(key, Verdict(rationale=missing))
+        yield {
+            **place,
+            "criterion": key,
+            "score": verdict.score,
+            "answer": verdict.answer,
+            "yes": verdict.yes if criterion.answers.kind == "yes-no" else None,
+            "reason": verdict.rationale,
+            "fallback": verdict.fallback,
+        }
 
 
 def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
