@@ -84,10 +84,7 @@ def test_good_verdicts_need_one_call(kind: type[Giving]) -> None:
             four_verdicts(quality=Verdict(rationale="the model\nrefused")),
             "the model refused",
         ),
-        (
-            four_verdicts(quality=Verdict.model_construct(score=float("nan"))),
-            "Input should be a finite number",
-        ),
+        (four_verdicts(quality=Verdict(score=float("nan"))), "score of nan is not between 0 and 1"),
         (four_verdicts(quality=Verdict(score=7.5)), "score of 7.5 is not between"),
         (four_verdicts(quality=Verdict(score=-0.1)), "score of -0.1 is not between"),
         (four_verdicts(quality="yes"), "not a verdict"),

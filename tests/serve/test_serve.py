@@ -228,12 +228,7 @@ def test_an_unanswered_turn_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    "verdicts",
-    [
-        RuntimeError("no"),
-        {},
-        {maxim: Verdict.model_construct(score=float("nan")) for maxim in Maxim},
-    ],
+    "verdicts", [RuntimeError("no"), {}, {maxim: Verdict(score=float("nan")) for maxim in Maxim}]
 )
 def test_a_judge_that_breaks_still_gives_a_number(verdicts: Any) -> None:
     client = _client(Scripted(verdicts=verdicts))
