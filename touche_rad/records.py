@@ -15,6 +15,6 @@ Share = Annotated[float, Field(ge=0, le=1)]
 
 
 class FrozenRecord(BaseModel):
-    """A frozen record; unknown fields are errors, and so are numbers that no JSON has."""
+    """A frozen record; unknown fields are errors."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config = ConfigDict(frozen=True, extra="forbid")

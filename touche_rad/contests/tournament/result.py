@@ -29,7 +29,7 @@ VERSION: Final = 1
 FORMAT: Final = "touche-rad tournament 1"
 
 
-class Standing(FrozenRecord):
+class Standing(FrozenRecord, allow_inf_nan=False):
     """The result of one debater."""
 
     name: str
@@ -63,7 +63,7 @@ class Standing(FrozenRecord):
         return interval_cell("[{low:.0f}, {high:.0f}]", self)
 
 
-class Tournament(Printed):
+class Tournament(Printed, allow_inf_nan=False):
     """The result of a tournament, best debater first."""
 
     format: Literal["touche-rad tournament 1"] = FORMAT
