@@ -95,6 +95,18 @@ def test_an_entry_says_who_won_and_whether_the_panel_is_wrong() -> None:
         assert ("differs from the human decision" in tags) == (winner != gold["gold"]["general"])
 
 
+def test_verdicts_of_a_panel_with_and_without_an_index_are_told_apart() -> None:
+    run = Path("with.jsonl")
+    touche_rad("judge", CONTESTS, "-j", "grice", "-i", "demo", "-o", run, err="with an index")
+    touche_rad("judge", CONTESTS, "-j", "grice", "-o", "without.jsonl")
+    caution = "the runs were judged with different indexes (or none)"
+    touche_rad("score", run, "without.jsonl", CONTESTS, err=caution)
+    page = report_page(run, "without.jsonl", "--labels", CONTESTS)
+    assert caution in page.words
+    judges = [verdict["judge"] for verdict in debates_of(page)[0]["verdicts"]]
+    assert judges == ["grice with an index", "grice without an index (-i)"]
+
+
 def test_without_contests_the_verdict_alone_is_shown() -> None:
     page = report_page(write_outcome(Path("o.jsonl")))
     assert verdict_of(page)["comment"] == "WHY-MARA"

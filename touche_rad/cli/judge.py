@@ -51,6 +51,9 @@ def judge_command(options: JudgeOptions) -> int:
 
     A panel (such as -j debatrix) judges each debate as a whole. Its DEBATES may also be contests
     (touche-rad contests), and it writes outcomes.
+
+    grounded, and the panel grice, look up citations in the index of -i; without it they may give
+    other verdicts and name other winners. Compare only runs that are judged with the same -i.
     """
     from touche_rad import files
     from touche_rad.plugins import find

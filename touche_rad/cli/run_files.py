@@ -139,6 +139,7 @@ def run_on_files(
     from touche_rad.files.outputs import status_beside
     from touche_rad.files.records import refuse_unfinished
     from touche_rad.runs.fallbacks import ERRORS
+    from touche_rad.runs.jobs import index_in_words
     from touche_rad.runs.runner import STDOUT, run
     from touche_rad.runs.work import RunOptions
 
@@ -193,7 +194,7 @@ def run_on_files(
         say(f"{what} is finished already; --restart makes it again")
     show_status(status)
     if job.uses_index:
-        say("with an index" if "index" in status.identity else "without an index (-i)")
+        say(index_in_words(status.identity))
     say(out, Label.WRITTEN)
     if options.shard is not None:
         say(f"when all {options.shard.count} shards are finished:")

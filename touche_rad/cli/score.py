@@ -98,9 +98,14 @@ def score_command(options: ScoreOptions) -> int:
     if options.as_csv and options.as_json:
         raise OptionError("--csv and --json cannot be used together")
     from touche_rad import files
+    from touche_rad.contests.score_report import ContestReport
     from touche_rad.files.outputs import read_status
     from touche_rad.score import kind_of
-    from touche_rad.score.cautions import different_indexes, equal_files
+    from touche_rad.score.cautions import (
+        different_indexes,
+        equal_files,
+        judged_with_different_indexes,
+    )
     from touche_rad.score.naming import named
     from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors
@@ -136,7 +141,10 @@ def score_command(options: ScoreOptions) -> int:
         for path in export(report, options.output):
             say(path, Label.WRITTEN)
     statuses = ((name, read_status(path)) for name, path in scored.items())
-    for warning in (*different_indexes(statuses), *equal_files(scored.values())):
+    warnings = [*different_indexes(statuses), *equal_files(scored.values())]
+    if isinstance(report, ContestReport):
+        warnings += judged_with_different_indexes(scored.values())
+    for warning in warnings:
         say(warning, Label.WARNING)
     warn_of_fallbacks(scored.values())
     click.echo(_printed(report, options, refused))

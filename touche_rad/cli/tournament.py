@@ -30,6 +30,7 @@ from touche_rad.plugins import (
 )
 from touche_rad.runs import panels
 from touche_rad.runs.fallbacks import ERRORS, FailureLog
+from touche_rad.runs.jobs import index_in_words
 from touche_rad.runs.journal import journal_beside
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
@@ -227,6 +228,7 @@ def tournament_command(options: TournamentOptions) -> int:
                 names,
                 {
                     "judge": panel.tag,
+                    "judge_index": index_in_words(panel_identity) if panel_job.uses_index else "",
                     "model": session.model.name if session.model else None,
                     "judge_model": judge_model.name if judge_model and panel_uses_model else None,
                     "rounds": options.rounds,

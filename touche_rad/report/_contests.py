@@ -13,6 +13,7 @@ from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.report.boards import Board, csv_link, page_table
 from touche_rad.report.sources import Source
+from touche_rad.runs.jobs import index_in_words
 from touche_rad.score import kind_of, words
 from touche_rad.score.tables import NONE, csv_rows
 from touche_rad.text import map_texts
@@ -32,10 +33,13 @@ def contest_records(
     for of_file in files_of_contests:
         for number, contest in enumerate(of_file, 1):
             contests[contest.id or str(number)] = contest
-    judgements: dict[str, list[tuple[str, Judgement]]] = {}
+    judgements: dict[str, list[tuple[str, str, Judgement]]] = {}
     for source in sources:
+        identity = source.origin.status.get("identity")
+        index = index_in_words(identity) if identity else ""
         for judgement in source.judgements:
-            judgements.setdefault(judgement.id, []).append((source.name, judgement))
+            judge = f"{judgement.judge} {index}".rstrip()
+            judgements.setdefault(judgement.id, []).append((source.name, judge, judgement))
     for key in judgements or contests:
         contest_of_key = contests.get(key)
         names = _names_of_debaters(contest_of_key) if contest_of_key else {}
@@ -45,10 +49,10 @@ def contest_records(
 def _record(
     key: str,
     contest: Contest | None,
-    judgements: Sequence[tuple[str, Judgement]],
+    judgements: Sequence[tuple[str, str, Judgement]],
     names: Mapping[str, str],
 ) -> tuple[Entry, dict[str, Any]]:
-    """Return the entry and the record of a debate with its verdicts."""
+    """Return the entry and the record of a debate with its verdicts: run, judge and judgement."""
     sides: Mapping[str, str] = contest.sides if contest else {}
     speeches: list[tuple[str, str, str, Any]] = []
     gold: dict[str, list[str]] = {}
@@ -64,7 +68,7 @@ def _record(
 
     right = [name for name in gold.get("general", ()) if name]
     dimensions = dict.fromkeys(gold)
-    outcomes = [judgement.outcome for _, judgement in judgements]
+    outcomes = [judgement.outcome for *_, judgement in judgements]
     for outcome in outcomes:
         for of_speaker in (outcome.winners, *outcome.scores.values()):
             dimensions |= dict.fromkeys(of_speaker)
@@ -76,7 +80,7 @@ def _record(
     tags: dict[str, list[str]] = {"speaker": list(sides), "winner": [], "only": []}
     if any(by for _, _, _, by in speeches):
         tags["only"].append("a fallback answered")
-    for run, judgement in judgements:
+    for run, judge, judgement in judgements:
         outcome = _renamed(judgement.outcome, names)
         swapped = _renamed(judgement.swapped, names)
         results.append(["winner", run, outcome.decision or "none"])
@@ -95,7 +99,7 @@ def _record(
         verdicts.append(
             {
                 "run": run,
-                "judge": judgement.judge,
+                "judge": judge,
                 "winner": outcome.decision,
                 "reason": outcome.reason,
                 "comment": outcome.comment,

@@ -49,7 +49,12 @@ from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.samples import SAMPLES
 from touche_rad.score import kind_of, score
-from touche_rad.score.cautions import different_indexes, equal_files, without_model
+from touche_rad.score.cautions import (
+    different_indexes,
+    equal_files,
+    judged_with_different_indexes,
+    without_model,
+)
 from touche_rad.score.conversations import Conversation, topics
 from touche_rad.score.naming import named
 from touche_rad.score.people import are_debaters, score_people
@@ -148,6 +153,9 @@ def write_report(
     made_by = {source.name: source.origin.judged or source.origin.status for source in sources}
     warnings = list(different_indexes(made_by.items()))
     warnings += equal_files(source.path for source in sources)
+    warnings += judged_with_different_indexes(
+        source.path for source in sources if source.judgements
+    )
     debates_of_runs = list(debates_of(sources, labels, criteria, policy.debates)) if debates else []
     if scored is None and not boards and debates and any(judged):
         files_of_runs = {source.name: source.path for source in sources}

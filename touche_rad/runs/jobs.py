@@ -8,7 +8,7 @@ open: `play.py`, `judging.py`, `panels.py`, and `two_sides.py` of the contests.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,6 +17,11 @@ from typing import Any, ClassVar, Self
 from touche_rad.errors import ToucheRadError
 from touche_rad.plugins import Configured, Services, annotations_of, vectors_of
 from touche_rad.runs.work import Work
+
+
+def index_in_words(identity: Mapping[str, Any]) -> str:
+    """Say whether a run that may use an index had one, by its identity."""
+    return "with an index" if "index" in identity else "without an index (-i)"
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -26,23 +26,29 @@ def without_model(runs: Iterable[Path]) -> list[str]:
     return [f"{names_of(sorted(judges))} {WITHOUT_MODEL}"] if judges else []
 
 
-def different_judges(runs: Iterable[Path]) -> str:
+def different_judges(runs: Sequence[Path]) -> str:
     """Return why verdicts cannot be compared; empty if one judge gave them, with one index."""
     judges: dict[str, str] = {}  # what they are called, by name
-    indexes = set()
     for run in runs:
         status = read_status(run)
         judge = plugin_of(status, "judge")
         beside = status_beside(run)
         why = f"{beside} is of another file" if beside.is_file() else f"{run} has no status"
         judges.setdefault(judge, judge or f"an unknown judge ({why}: judge it again)")
-        indexes.add(status.get("identity", {}).get("index"))
     if len(judges) > 1:
         names = names_of(sorted(judges.values()))
         return f"the verdicts are of {names}; labels tell who is right"
-    if len(indexes) > 1:
-        return "the runs were judged with different indexes (or none): judge all with the same -i"
-    return ""
+    return "".join(judged_with_different_indexes(runs))
+
+
+def judged_with_different_indexes(runs: Iterable[Path]) -> Iterator[str]:
+    """Yield a warning if verdicts of one judge, or of one panel, are with different indexes."""
+    judgings = set()
+    for run in runs:
+        status = read_status(run)
+        judgings.add((plugin_of(status, "judge"), status.get("identity", {}).get("index")))
+    if len(judgings) > len({judge for judge, _ in judgings}):
+        yield "the runs were judged with different indexes (or none): judge all with the same -i"
 
 
 def different_indexes(statuses: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:

@@ -68,6 +68,8 @@ class Tournament(Printed, allow_inf_nan=False):
 
     format: Literal["touche-rad tournament 1"] = FORMAT
     judge: str
+    judge_index: str = ""
+    """Whether the judge had an index, in words; empty if it uses none."""
     model: str | None
     judge_model: str | None
     claims: int
@@ -102,7 +104,8 @@ class Tournament(Printed, allow_inf_nan=False):
     def notes(self) -> list[str]:
         """Say what was played, who judged, and which debates do not count."""
         claims = count_of(self.claims, "claim")
-        note = f"{self.debates} debates on {claims}, judged by {self.judge}"
+        judge = f"{self.judge} {self.judge_index}".rstrip()
+        note = f"{self.debates} debates on {claims}, judged by {judge}"
         if self.pro_share is not None:
             note += f"; the side for the claim won {format_share(self.pro_share)}, ties as halves"
         notes = [note]
