@@ -47,8 +47,9 @@ MOST_DOUBT: Final = 0.4
 LEAST_CLOSENESS: Final = 0.09
 """Least closeness of a response to the user's topic."""
 OFF_TOPIC: Final = "the response has too few words of the topic"
+WITH_THE_USER: Final = "(in any form) with the claim or the user's messages"
 SIDE_UNSEEN: Final = "The judge cannot see the side of an argument."
-NOT_LOOKED_UP: Final = "The judge had no index to look up the citation."
+NOT_LOOKED_UP: Final = "Without an index (-i), the judge cannot check that the argument exists."
 LEAST_NEW_WORDS: Final = 2
 """New content words without which a response is a bare denial."""
 SAME_SENTENCE: Final = 0.8
@@ -253,6 +254,8 @@ def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
         support = claim.support
         size = MOST_DOUBT * (1 - support.content_share) if support.supported else DECISIVE
         reason = f"{quote(claim)} {support.why}"
+        if support.quoted and claim.opening:
+            reason += f" after “{claim.opening.capitalize()}”"
         if support.supported and not response.looked_up:
             reason += f". {NOT_LOOKED_UP}"
         faults.append(RuleFault(size, reason))
@@ -269,8 +272,9 @@ def relation(response: ResponseFeatures) -> Iterator[RuleFault]:
         size = MOST_DOUBT * max(0.0, 1 - response.closeness)
         # Words of the answer are named, if it shares some itself.
         said = [word for word in response.topic if word in response.text.split()]
+        shares = "shares" if said else "its argument, or what that is about, shares"
         words = "”, “".join((said or response.topic)[:4])
-        yield RuleFault(size, f"shares “{words}” with the user. {SIDE_UNSEEN}")
+        yield RuleFault(size, f"{shares} “{words}” {WITH_THE_USER}. {SIDE_UNSEEN}")
     if response.repeated >= ECHO:
         yield RuleFault(DECISIVE, "the response says what the system said before")
     yield from response.for_the_user
@@ -281,7 +285,6 @@ def manner(response: ResponseFeatures) -> Iterator[RuleFault]:
     known = lexicon()
     length = response.length
     longest = max(response.sentences, key=lambda sentence: len(sentence.words.words))
-    excess = len(longest.words.words) - LONG_SENTENCE
     fillers = len(known.paddings.findall(response.text))
     vague = len(known.vague.findall(response.text))
     nouns = len(_ABSTRACT_NOUN.findall(response.text)) / max(12, length)
@@ -290,11 +293,12 @@ def manner(response: ResponseFeatures) -> Iterator[RuleFault]:
     for sentence in response.sentences:
         counts.update(sentence.words.senses[at] for at in sentence.words.matter)
     again = sum(count - 2 for count in counts.values() if count > 2) / max(8, counts.total())
-    too_short = DECISIVE if length < FEWEST_WORDS else 0.0
     yield RuleFault(0.0, "clear and short")
     yield RuleFault(max(0, length - MOST_WORDS) / 30, f"it has {length} words")
-    yield RuleFault(too_short, f"it has only {length} words")
-    yield RuleFault(max(0, excess) / 20, f"{quote(longest)} is long")
+    yield RuleFault(DECISIVE if length < FEWEST_WORDS else 0.0, f"it has only {length} words")
+    yield RuleFault(
+        max(0, len(longest.words.words) - LONG_SENTENCE) / 20, f"{quote(longest)} is long"
+    )
     yield RuleFault(0.2 * fillers, f"it has {fillers} filler phrases")
     yield RuleFault(0.2 * vague if vague > 1 else 0.0, f"it has {vague} vague words")
     yield RuleFault(4 * again, "it repeats its words")

@@ -69,3 +69,4 @@ def test_the_share_of_repeated_words_counts_no_denied_text(sentence: str, share:
 def test_the_supporting_words_of_an_argument_are_marked() -> None:
     spans = supporting_spans("But banks melt coins.", TEXT)
     assert [TEXT[start:end] for start, end in spans] == ["banks melt", "coins,"]
+    assert not supporting_spans("It can exist.", "Existence can't melt.")

@@ -59,6 +59,7 @@ def test_words_out_of_their_sentence_fail(answer: str, source: str) -> None:
 
 def test_two_sentences_may_rest_on_two_arguments_and_only_the_first_two_count() -> None:
     texts = ("Dogs bark.", "Cats sleep a lot.", "Fish swim fast.")
+    assert "quoted after “I disagree”" in quality(f"I disagree: {texts[0]}", *texts).rationale
     assert quality("Cats sleep a lot. Dogs bark.", *texts).yes
     assert not quality("Fish swim fast.", *texts).yes
     assert "no cited argument" in quality(ZOO, "").rationale or not quality(ZOO, "").yes
@@ -107,6 +108,8 @@ def test_relation_names_the_shared_words_and_says_what_it_cannot_see() -> None:
     answer = "a good zoo has saved an animal"
     rationale = verdict(Maxim.RELATION, answer, ZOO).rationale
     assert set(re.findall("“(.*?)”", rationale)) <= set(answer.split()), "as the answer has them"
+    answer = "It saved rare species."
+    assert "its argument, or what" in verdict(Maxim.RELATION, answer, f"Zoos: {answer}").rationale
 
 
 def test_an_answer_that_was_given_before_is_no_answer() -> None:
@@ -165,7 +168,7 @@ def test_a_citation_counts_if_the_index_has_it(text: str, yes: bool) -> None:
     assert all(verdict.yes for verdict in verdicts.values()) == verdicts[Maxim.QUALITY].yes == yes
     without_index = judge().judge(answered)[Maxim.QUALITY]
     assert without_index.yes
-    assert without_index.rationale.endswith("The judge had no index to look up the citation.")
+    assert without_index.rationale.endswith("cannot check that the argument exists.")
 
 
 QUOTES = [

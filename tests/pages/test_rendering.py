@@ -52,7 +52,8 @@ def test_an_answer_says_what_each_citation_supports_in_which_words() -> None:
     tickets = Argument(id="b", text="Tickets pay for rangers.")
     content = (
         "Zoos breed rare animals. Hello! Visitors learn about nature there. "
-        "The moon is made of green cheese. Tickets pay for rangers."
+        "Visitors learn about nature on Mars, where huge craters hold cheese. "
+        "Tickets pay for rangers."
     )
     user = ["Close zoos."]
     answer = marked_answer(Response(content=content, arguments=(zoos, tickets)), user)

@@ -57,7 +57,7 @@ def label_command(options: LabelOptions) -> None:
     The debates of several runs are mixed, and the page does not show the run. EVALUATIONS have
     judges' verdicts, which the page shows once a turn is labelled. Each answer is saved at once.
     The same command continues at the first open turn; another annotator of the same labels file
-    gets the same turns.
+    gets the same turns. Only one of them at a time can have the page open.
     """
     from touche_rad.files.criteria import criteria_of
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts

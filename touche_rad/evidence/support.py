@@ -38,7 +38,7 @@ _LONGEST_CONNECTIVE: Final = 5
 _MAX_OPENINGS: Final = 12
 _LONGEST_STANCE: Final = 20
 """Words of the longest opening such as "I do not agree with your view"."""
-_QUOTED_INSIDE: Final = 4
+QUOTED_INSIDE: Final = 4
 """Words in a row that are a quotation inside a sentence."""
 _LONGEST_HEADING: Final = 5
 _NAMED: Final = re.compile(r'^(?:You say "[^"]+"\.|On "[^"]+":)')
@@ -309,8 +309,8 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
         if not set(text.matter).intersection(gap):
             taken.update(gap)
     odd = (len(sentence.negations) + len(taken.intersection(text.negations))) % 2
-    quotes = longest.size >= _QUOTED_INSIDE
-    negates = any(0 < longest.a - at <= _QUOTED_INSIDE for at in sentence.negations)
+    quotes = longest.size >= QUOTED_INSIDE
+    negates = any(0 < longest.a - at <= QUOTED_INSIDE for at in sentence.negations)
     if turned > 1 - odd or (odd and (share >= NEAR or (negates and quotes))):
         why = "denies what the argument says, or says what the argument denies"
         return unsupported(why, denies=True)
@@ -380,22 +380,21 @@ class Earlier:
         return repeated_share(parts, self._messages) >= ECHO
 
 
-def supporting_spans(sentence: str, text: str) -> list[tuple[int, int]]:
+def supporting_spans(sentence: str, text: str, least: int = 1) -> list[tuple[int, int]]:
     """Return the parts of an argument's text, as positions, that have the sentence's words.
 
-    A part of stop words only says nothing.
+    Each has at least so many words. A part of stop words only says nothing.
     """
-    stems: list[str] = []
-    spans: list[tuple[int, int]] = []
-    for chunk in islice(re.finditer(r"\S+", text), _LONGEST_TEXT):
-        for stem in read_words(chunk.group()).stems:
-            stems.append(stem)
-            spans.append(chunk.span())
-    ours = without_opening(read_words(sentence)).stems[:LONGEST]
-    matcher = SequenceMatcher(None, ours, stems, autojunk=False)
+    # Whole words are compared, so that "can't" is not marked for a "can" of the sentence.
+    chunks = list(islice(re.finditer(r"\S+", text), _LONGEST_TEXT))
+    ours, theirs = (
+        [read_words(word).joined for word in words]
+        for words in (sentence.split()[:LONGEST], [chunk.group() for chunk in chunks])
+    )
+    matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     shared = [
-        (spans[block.b][0], spans[block.b + block.size - 1][1])
+        (chunks[block.b].start(), chunks[block.b + block.size - 1].end())
         for block in matcher.get_matching_blocks()
-        if block.size
+        if block.size >= least
     ]
     return [(start, end) for start, end in shared if content_words(text[start:end])]

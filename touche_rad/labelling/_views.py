@@ -43,7 +43,9 @@ def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool) -> dic
         "user": view.last.utterance if unit == "response" else None,
         "sentences": texts,
         "words": count_words(text),
-        "arguments": [mark(text, list(enumerate(texts, 1))) for text in cited],
+        "arguments": [
+            mark(text, [(at, part, 1) for at, part in enumerate(texts, 1)]) for text in cited
+        ],
         "unshown": unshown,
         **answers_record(session, place),
     }

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Sequence
+from collections.abc import Container, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Response, Verdicts, path_of
-from touche_rad.evidence.support import findings_in, supporting_spans
+from touche_rad.evidence.support import QUOTED_INSIDE, findings_in, supporting_spans
 from touche_rad.text import count_words, sentences
 
 MarkedPart = tuple[str, list[int]]
-"""A piece of an argument, and the numbers of the sentences that it supports."""
+"""A piece of an argument, and the numbers of the sentences that it supports or is quoted in."""
 
 
 def marked_answer(response: Response, user: Sequence[str]) -> dict[str, Any]:
@@ -23,21 +23,25 @@ def marked_answer(response: Response, user: Sequence[str]) -> dict[str, Any]:
     `number`, `id`, `parts`, `topic`, `attacks` and `path`.
     """
     rows = _sentences(response, user)
-    citations = []
-    for number, argument in enumerate(response.arguments, 1):
-        citations.append(
-            {
-                "number": number,
-                "id": argument.id,
-                "parts": mark(
-                    argument.text,
-                    [(row["number"], row["text"]) for row in rows if row["source"] == number],
-                ),
-                "topic": argument.topic,
-                "attacks": argument.attacks,
-                "path": list(path_of(argument)),
-            }
-        )
+    citations = [
+        {
+            "number": number,
+            "id": argument.id,
+            "parts": mark(
+                argument.text,
+                [
+                    # Of a sentence without a source, only a quotation inside it is marked.
+                    (row["number"], row["text"], 1 if row["source"] else QUOTED_INSIDE)
+                    for row in rows
+                    if row["source"] in (number, None)
+                ],
+            ),
+            "topic": argument.topic,
+            "attacks": argument.attacks,
+            "path": list(path_of(argument)),
+        }
+        for number, argument in enumerate(response.arguments, 1)
+    ]
     return {
         "content": response.content,
         "words": count_words(response.content),
@@ -62,12 +66,15 @@ def shown_verdicts(
     return rows
 
 
-def mark(text: str, supported: Sequence[tuple[int, str]]) -> list[MarkedPart]:
-    """Divide an argument's text at the words that it shares with the sentences it supports."""
+def mark(text: str, compared: Iterable[tuple[int, str, int]]) -> list[MarkedPart]:
+    """Divide an argument's text at the words that it shares with sentences.
+
+    Each sentence has a number, its text, and how many words in a row are marked at least.
+    """
     spans: list[tuple[int, int, int]] = []
     edges = {0, len(text)}
-    for number, sentence in supported:
-        for start, end in supporting_spans(sentence, text):
+    for number, sentence, least in compared:
+        for start, end in supporting_spans(sentence, text, least):
             spans.append((start, end, number))
             edges |= {start, end}
     parts: list[MarkedPart] = []

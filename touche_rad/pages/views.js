@@ -182,7 +182,7 @@
               >
                 ${sentence.source}
               </button>`
-            }${sentence.state === "unsupported" && html`<small class="unsourced"> no source</small>`}`,
+            }${sentence.state === "unsupported" && html`<small class="unsourced"> unsupported</small>`}`,
       )}
     </p>`;
   /* An argument's text: [[text, numbers of the sentences that it supports]]. */
