@@ -387,10 +387,8 @@ def supporting_spans(sentence: str, text: str, least: int = 1) -> list[tuple[int
     """
     # Whole words are compared, so that "can't" is not marked for a "can" of the sentence.
     chunks = list(islice(re.finditer(r"\S+", text), _LONGEST_TEXT))
-    ours, theirs = (
-        [read_words(word).joined for word in words]
-        for words in (sentence.split()[:LONGEST], [chunk.group() for chunk in chunks])
-    )
+    ours = [read_words(word).joined for word in sentence.split()[:LONGEST]]
+    theirs = [read_words(chunk.group()).joined for chunk in chunks]
     matcher = SequenceMatcher(None, ours, theirs, autojunk=False)
     shared = [
         (chunks[block.b].start(), chunks[block.b + block.size - 1].end())

@@ -27,10 +27,11 @@ def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool) -> dic
     unshown = 0
     if unit == "response" and view.last.response is not None:
         text = view.last.response.content
-        cited = [argument.text for argument in view.last.response.arguments]
-        unshown = len(cited) - len(cited[: sees.arguments])
-        cited = cited[: sees.arguments]
+        arguments = view.last.response.arguments
+        cited = [argument.text for argument in arguments[: sees.arguments]]
+        unshown = len(arguments) - len(cited)
     texts = sentences(text)
+    compared = [(number, sentence, 1) for number, sentence in enumerate(texts, 1)]
     record = {
         **place._asdict(),
         "id": "" if session.exchanges.is_pooled else view.id,
@@ -43,9 +44,7 @@ def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool) -> dic
         "user": view.last.utterance if unit == "response" else None,
         "sentences": texts,
         "words": count_words(text),
-        "arguments": [
-            mark(text, [(at, part, 1) for at, part in enumerate(texts, 1)]) for text in cited
-        ],
+        "arguments": [mark(text, compared) for text in cited],
         "unshown": unshown,
         **answers_record(session, place),
     }

@@ -23,25 +23,24 @@ def marked_answer(response: Response, user: Sequence[str]) -> dict[str, Any]:
     `number`, `id`, `parts`, `topic`, `attacks` and `path`.
     """
     rows = _sentences(response, user)
-    citations = [
-        {
-            "number": number,
-            "id": argument.id,
-            "parts": mark(
-                argument.text,
-                [
-                    # Of a sentence without a source, only a quotation inside it is marked.
-                    (row["number"], row["text"], 1 if row["source"] else QUOTED_INSIDE)
-                    for row in rows
-                    if row["source"] in (number, None)
-                ],
-            ),
-            "topic": argument.topic,
-            "attacks": argument.attacks,
-            "path": list(path_of(argument)),
-        }
-        for number, argument in enumerate(response.arguments, 1)
-    ]
+    citations = []
+    for number, argument in enumerate(response.arguments, 1):
+        compared = [
+            # Of a sentence without a source, only a quotation inside it is marked.
+            (row["number"], row["text"], 1 if row["source"] else QUOTED_INSIDE)
+            for row in rows
+            if row["source"] in (number, None)
+        ]
+        citations.append(
+            {
+                "number": number,
+                "id": argument.id,
+                "parts": mark(argument.text, compared),
+                "topic": argument.topic,
+                "attacks": argument.attacks,
+                "path": list(path_of(argument)),
+            }
+        )
     return {
         "content": response.content,
         "words": count_words(response.content),
