@@ -76,6 +76,17 @@ def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> Non
     assert bool(board["pairs"]) == ("over all comparisons" in scored) == (not reason)
 
 
+def test_runs_without_a_status_may_be_of_several_judges(folder: Path, tmp_path: Path) -> None:
+    hint = "rank only runs that one judge judged"
+    runs = []
+    for debater, judge in (("grounded", "length"), ("verbatim", "always-yes")):
+        runs.append(tmp_path / debater)
+        touche_rad("judge", f"{debater}.jsonl", "-j", judge, "-o", runs[-1], "-q", cwd=folder)
+        runs[-1].with_name(f"{runs[-1].name}.status.json").unlink()
+    assert hint in " ".join(touche_rad("score", *runs).out.split())
+    assert hint not in " ".join(touche_rad("score", runs[0]).out.split())
+
+
 def test_one_debater_on_two_histories_has_two_numbers_on_the_same_claims(tmp_path: Path) -> None:
     debates = read_records(demo_file("debates.jsonl"))[:2]
     write_records(tmp_path / "debates", *(row | {"id": f"d{at}"} for at, row in enumerate(debates)))

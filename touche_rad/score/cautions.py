@@ -26,6 +26,13 @@ def without_model(runs: Iterable[Path]) -> list[str]:
     return [f"{names_of(sorted(judges))} {WITHOUT_MODEL}"] if judges else []
 
 
+def unknown_judge(runs: Sequence[Path]) -> list[str]:
+    """Return a warning if no status says whether one judge gave the verdicts of several runs."""
+    if len(runs) < 2 or any(plugin_of(read_status(run), "judge") for run in runs):
+        return []
+    return ["no run has a status of its judge: rank only runs that one judge judged"]
+
+
 def different_judges(runs: Sequence[Path]) -> str:
     """Return why verdicts cannot be compared; empty if one judge gave them, with one index."""
     judges: dict[str, str] = {}  # what they are called, by name

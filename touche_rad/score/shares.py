@@ -16,7 +16,7 @@ from touche_rad.debate import Debate, Verdicts
 from touche_rad.files.criteria import criteria_of
 from touche_rad.records import FrozenRecord
 from touche_rad.samples import SAMPLES
-from touche_rad.score.cautions import different_judges, without_model
+from touche_rad.score.cautions import different_judges, unknown_judge, without_model
 from touche_rad.score.confusion import missing_answer
 from touche_rad.score.conversations import ClaimTopic, DebateOfRun, content_of, sorted_topics
 from touche_rad.score.evaluations import read_evaluated, read_judged
@@ -268,7 +268,10 @@ def shares_of_debates(
         verdicts=lambda: _rows_that_count(tags, all_topics, counts[..., 0, 1], criteria),
         input_of_runs=str(source or ""),
         problems=problems,
-        notes=[*([] if not_ranked else without_model(paths)), *categories_in_words(criteria)],
+        notes=[
+            *([] if not_ranked else [*without_model(paths), *unknown_judge(paths)]),
+            *categories_in_words(criteria),
+        ],
         compare=compare,
         refused=refused,
         samples=samples,
