@@ -204,6 +204,26 @@ def test_a_run_is_repaired_with_its_input(runs: Path, tmp_path: Path, name: str,
         assert verdicts(result[3])["Manner"]["score"] == 0
 
 
+def test_a_debate_of_an_empty_line_of_the_parameter_file_is_left_out(
+    runs: Path, tmp_path: Path
+) -> None:
+    good = read_records(runs / "simulations.jsonl")
+    empty = copy.deepcopy(good[0])
+    put("simulation.configuration.topic.description", "")(empty)
+    wrong = run_file(tmp_path / "wrong.jsonl", [*good, empty])
+    words = ("check", wrong, "--input", CLAIMS)
+    checked = touche_rad(*words, code=1).out
+    assert "wrong.jsonl:11: a debate without a claim: the parameter file has an" in checked
+    assert "cannot be repaired" not in checked
+    out = tmp_path / "new.jsonl"
+    touche_rad(*words, "--fix", "-o", out)
+    assert read_records(out) == good
+    # It may be the debate on the claim that no other line has.
+    run_file(wrong, [*good[1:], empty, empty])
+    assert "without a claim" not in touche_rad(*words, code=1).out
+    touche_rad(*words, "--fix", "-o", tmp_path / "same.jsonl", code=1, err="this is a copy")
+
+
 @pytest.mark.parametrize("options", [("--fix",), ("-o", "new.jsonl"), ("--fix", "-o", "run.jsonl")])
 def test_the_repaired_run_never_replaces_a_file(
     runs: Path, tmp_path: Path, options: tuple[str, ...]

@@ -76,6 +76,8 @@ def repair(run: Path, source: Path | None = None) -> Repair:
 _Key = tuple[str, ...]
 """By what a debate is found: the digests of its texts, or the claim if it was to be played."""
 
+NO_CLAIM: Final = ("",)
+
 
 def _inputs(source: Path, is_judged: bool) -> list[tuple[_Key, Record]]:
     """Return the key of each debate of the input, and its line where the run lost it."""
@@ -90,17 +92,25 @@ def _arrange(
 ) -> list[Record]:
     """Return a record for each debate of the input; without change if there is another debate."""
     rows_of: dict[_Key, list[tuple[int, Record]]] = {key: [] for key, _ in inputs}
+    without_claim = 0
     for at, row in enumerate(rows):
         if not row:
             continue
         debate = debate_of(row)
         key = digests(debate) if is_judged else (debate.claim,)
+        if key == NO_CLAIM and debate.turns:  # of an empty line of the client's parameter file
+            without_claim += 1
+            continue
         # A debate that the input does not have: it is not the input of this run.
         if "simulation" not in row or key not in rows_of:
             return rows
         rows_of[key].append((at, row))
-    if ("",) in rows_of:  # what a debate without a claim is, is unknown
+    count_of_run = Counter({key: len(copies) for key, copies in rows_of.items()})
+    is_complete = Counter(key for key, _ in inputs) <= count_of_run
+    # What a debate without a claim is, is unknown, unless all debates of the input are on others.
+    if NO_CLAIM in rows_of or (without_claim and not is_complete):
         return rows
+    result.done["a debate without a claim left out"] = without_claim
     lost = "a lost debate with a no for each verdict" if is_judged else "a line for a lost debate"
     arranged = []
     order = []

@@ -485,7 +485,14 @@ def _compare_with_input(
             result.add(number, f"a {what} is additional", message)
     missing = [inputs[place] for place in chain(*rest.values()) if key_of(inputs[place])]
     # Nobody knows which of them the other lines lost.
-    lost = sum(not keys[number] for number in numbers if number not in places)
+    without_claim = [number for number in numbers if number not in places and not keys[number]]
+    lost = len(without_claim)
+    if what == "debate" and not missing and "" not in rest:
+        for number in without_claim:
+            # An empty line is a debate for the official client, but not for `read_claims`.
+            if debates[number].turns:
+                message = "a debate without a claim: the parameter file has an empty line"
+                result.add(number, "a debate has no claim", message)
     kind = f"a {what} is missing"
     if not lost:
         for debate in missing:
