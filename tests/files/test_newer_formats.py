@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sqlite3
 from collections.abc import Callable
@@ -118,9 +117,8 @@ def test_files_of_ours_carry_a_format() -> None:
     words = ("simulate", CLAIMS, "-i", "demo", "--turns", "1", "-m", f"scripted:{answers}")
     touche_rad(*words, "-o", out)
     assert read_status("run.jsonl")["format"] == 2
-    traced = Path("run.jsonl.trace.jsonl").read_text().splitlines()
-    assert {json.loads(line)["format"] for line in traced} == {1}
+    assert {call["format"] for call in read_records("run.jsonl.trace.jsonl")} == {1}
     both = Path("contests.jsonl")
     words = ("simulate", CLAIMS, "-d", "verbatim", "-i", "demo", "--both-sides")
     touche_rad(*words, "-o", both)
-    assert {json.loads(line)["format"] for line in both.read_text().splitlines()} == {1}
+    assert {game["format"] for game in read_records(both)} == {1}

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from tests.records import write_records
+from tests.records import read_records, write_records
 from touche_rad.criteria import Criteria, grice
 from touche_rad.debate import Maxim
 from touche_rad.labelling.exchanges import TurnPlace, read_exchanges, read_verdicts
@@ -43,17 +42,14 @@ def _debate(number: int) -> dict[str, object]:
 
 def write_verdicts(path: str | Path, run: str | Path, scores: Sequence[float]) -> Path:
     """Write evaluations with the same score for all maxims of a turn, in the order of the turns."""
-    path = Path(path)
     remaining = iter(scores)
-    with path.open("w") as stream:
-        for line in Path(run).read_text().splitlines():
-            record = json.loads(line)
-            record["userTurnsEvaluations"] = []
-            for _ in record["simulation"]["userTurns"]:
-                verdict = {"score": next(remaining), "explanation": "because"}
-                record["userTurnsEvaluations"].append(dict.fromkeys(MAXIMS, verdict))
-            stream.write(json.dumps(record) + "\n")
-    return path
+    records = read_records(run)
+    for record in records:
+        record["userTurnsEvaluations"] = []
+        for _ in record["simulation"]["userTurns"]:
+            verdict = {"score": next(remaining), "explanation": "because"}
+            record["userTurnsEvaluations"].append(dict.fromkeys(MAXIMS, verdict))
+    return write_records(path, *records)
 
 
 def open_session(

@@ -54,7 +54,7 @@ def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay() -> 
         (TurnPlace(2, 0), Maxim.QUALITY),
     ]
     session.write()
-    before = [json.loads(line)[0]["quality"] for line in session.output.read_text().splitlines()]
+    before = [turns[0]["quality"] for turns in read_records(session.output)]
     assert before == [1, None, None, 0]
     session.answer(TurnPlace(1, 0), Maxim.QUALITY, 0, settle=True)
     session.write()

@@ -52,7 +52,7 @@ def test_an_answer_is_on_the_disk_before_it_is_acknowledged(
 ) -> None:
     body = {"debate": 1, "turn": 2, "maxim": "quality", "label": 0}
     assert client.post("answer", json=body).json()["answers"] == {"quality": 0}
-    last = json.loads(session.log.path.read_text().splitlines()[-1])
+    last = read_records(session.log.path)[-1]
     assert last.items() >= body.items()
 
 

@@ -212,15 +212,12 @@ def test_a_debate_of_an_empty_line_of_the_parameter_file_is_left_out(
     put("simulation.configuration.topic.description", "")(empty)
     wrong = run_file(tmp_path / "wrong.jsonl", [*good, empty])
     words = ("check", wrong, "--input", CLAIMS)
-    checked = touche_rad(*words, code=1).out
-    assert "wrong.jsonl:11: a debate without a claim: the parameter file has an" in checked
-    assert "cannot be repaired" not in checked
+    touche_rad(*words, code=1, out=":11: a debate without a claim: the parameter file has an")
     out = tmp_path / "new.jsonl"
     touche_rad(*words, "--fix", "-o", out)
     assert read_records(out) == good
     # It may be the debate on the claim that no other line has.
     run_file(wrong, [*good[1:], empty, empty])
-    assert "without a claim" not in touche_rad(*words, code=1).out
     touche_rad(*words, "--fix", "-o", tmp_path / "same.jsonl", code=1, err="this is a copy")
 
 

@@ -77,14 +77,11 @@ def test_runs_without_ranks_say_why(folder: Path, runs: str, reason: str) -> Non
 
 
 def test_runs_without_a_status_may_be_of_several_judges(folder: Path, tmp_path: Path) -> None:
-    hint = "rank only runs that one judge judged"
-    runs = []
-    for debater, judge in (("grounded", "length"), ("verbatim", "always-yes")):
-        runs.append(tmp_path / debater)
-        touche_rad("judge", f"{debater}.jsonl", "-j", judge, "-o", runs[-1], "-q", cwd=folder)
-        runs[-1].with_name(f"{runs[-1].name}.status.json").unlink()
-    assert hint in " ".join(touche_rad("score", *runs).out.split())
-    assert hint not in " ".join(touche_rad("score", runs[0]).out.split())
+    for debater in DEBATERS:
+        touche_rad("judge", f"{debater}.jsonl", "-o", tmp_path / debater, "-q", cwd=folder)
+        (tmp_path / f"{debater}.status.json").unlink()
+    assert "no run has a status" in touche_rad("score", *DEBATERS, cwd=tmp_path).out
+    assert "no run has a status" not in touche_rad("score", "grounded", cwd=tmp_path).out
 
 
 def test_one_debater_on_two_histories_has_two_numbers_on_the_same_claims(tmp_path: Path) -> None:
@@ -143,17 +140,15 @@ def test_the_shares_are_those_of_the_verdicts_and_of_the_report(folder: Path) ->
     rows = {row["maxim"]: row["yes"] for row in report["rows"]}
     verdicts = [
         turn["Relation"]["score"] >= 0.5
-        for line in (folder / "g.jsonl").read_text().splitlines()
-        for turn in json.loads(line)["userTurnsEvaluations"]
+        for row in read_records(folder / "g.jsonl")
+        for turn in row["userTurnsEvaluations"]
     ]
     assert rows["relation"] == pytest.approx(sum(verdicts) / len(verdicts))
     assert touche_rad("judge", "verbatim.jsonl", "-o", "v.jsonl", "-q", cwd=folder).out == ""
-    lines = (folder / "v.jsonl").read_text().splitlines(keepends=True)
-    shorter = json.loads(lines[2])  # a turn is missing
+    shorter, *others = read_records(folder / "v.jsonl")[2:]  # a turn is missing
     shorter["simulation"]["userTurns"].pop()
     shorter["userTurnsEvaluations"].pop()
-    lines[2] = f"{json.dumps(shorter)}\n"
-    (folder / "v.jsonl").write_text("".join(["{}\n", *lines[2:]]))  # one is lost, one is missing
+    write_records(folder / "v.jsonl", {}, shorter, *others)  # one is lost, one is missing
     record = touche_rad("score", "g.jsonl", "v.jsonl", "--json", cwd=folder).json
     assert "missing verdicts: v 4" in record["notes"]
     assert record["debates"] == {"g": "10 of 10", "v": "8 of 10"}
@@ -177,10 +172,9 @@ def test_a_turn_without_its_answer_is_a_no_but_for_the_last_of_a_recorded_debate
 
 def test_a_changed_claim_changes_no_other_run_and_gives_no_rank(folder: Path) -> None:
     claims = [line.partition("\t")[0] for line in demo_file("claims.tsv").read_text().splitlines()]
-    lines = (folder / "verbatim.jsonl").read_text().splitlines(keepends=True)
-    one_claim = "".join(line.replace(claims[-1], "Zoos, again.") for line in lines)
+    all_claims = (folder / "verbatim.jsonl").read_text()
+    one_claim = all_claims.replace(claims[-1], "Zoos, again.")
     again = (folder / "grounded.jsonl").read_text().replace(claims[-1], "Zoos, again.")
-    all_claims = "".join(lines)
     for number, claim in enumerate(claims):
         all_claims = all_claims.replace(claim, f"Zoos, number {number}.")
     for name, text in (("one", one_claim), ("all", all_claims), ("again", again)):

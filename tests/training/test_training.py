@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import shutil
 import signal
@@ -116,8 +115,7 @@ def test_the_loss_is_that_of_equation_5(preferring: TrainingFolder, tiny: Path) 
     tokenizer, recipe = load_tokenizer(str(tiny)), AdapterRecipe(base=str(tiny))
     policy, reference = load_model(recipe, str(preferring.adapter)), load_model(recipe)
     losses = []
-    for line in preferring.held_out.read_text().splitlines():
-        pair = json.loads(line)
+    for pair in read_records(preferring.held_out):
         chosen, rejected = (
             log_likelihood(policy, tokenizer, pair["prompt"] + pair[end])[0]
             - log_likelihood(reference, tokenizer, pair["prompt"] + pair[end])[0]

@@ -113,7 +113,7 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
     token = secrets.token_urlsafe(12)
     listening = prepare.bind(HOSTS[0], options.port)
     listening.listen()  # before the address is printed
-    app = Gate(create_app(session, token, settle=options.settle), Limits(), Access(loopback=True))
+    app = Gate(create_app(session, token, settle=options.settle), Limits(), Access())
     server = uvicorn.Server(
         uvicorn.Config(
             app, log_level="critical", access_log=False, timeout_graceful_shutdown=2, lifespan="on"

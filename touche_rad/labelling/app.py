@@ -62,9 +62,7 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
     """Make the server of one annotator's work."""
     app = FastAPI(
         title="touche-rad label",
-        docs_url=None,
-        redoc_url=None,
-        openapi_url=None,
+        openapi_url=None,  # nor pages of docs, which are made of it
         lifespan=lambda _: _writing(session),
     )
     app.add_middleware(TrustedHostMiddleware, allowed_hosts=list(HOSTS), www_redirect=False)

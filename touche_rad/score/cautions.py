@@ -26,11 +26,10 @@ def without_model(runs: Iterable[Path]) -> list[str]:
     return [f"{names_of(sorted(judges))} {WITHOUT_MODEL}"] if judges else []
 
 
-def unknown_judge(runs: Sequence[Path]) -> list[str]:
-    """Return a warning if no status says whether one judge gave the verdicts of several runs."""
-    if len(runs) < 2 or any(plugin_of(read_status(run), "judge") for run in runs):
-        return []
-    return ["no run has a status of its judge: rank only runs that one judge judged"]
+def unknown_judge(runs: Sequence[Path]) -> Iterator[str]:
+    """Yield a warning if no status says whether one judge gave the verdicts of several runs."""
+    if len(runs) > 1 and not any(map(read_status, runs)):
+        yield "no run has a status with its judge: rank only runs that one judge judged"
 
 
 def different_judges(runs: Sequence[Path]) -> str:

@@ -60,13 +60,13 @@ def repair(run: Path, source: Path | None = None) -> Repair:
             result.done["a line that cannot be read replaced"] += 1
             value = {}  # a lost debate
         rows.append(value)
+    is_judged = kind is Kind.EVALUATIONS
     if source:
-        is_judged = kind is Kind.EVALUATIONS
         rows = _arrange(rows, _inputs(source, is_judged), result, is_judged)
     _mend_ids(rows, result)
     for row in filter(None, rows):
         _mend_simulation(row, result)
-        if kind is Kind.EVALUATIONS:
+        if is_judged:
             _mend_verdicts(row, result)
     result.lines = [dump(row) for row in rows]
     result.done = +result.done  # without zeros
@@ -75,7 +75,6 @@ def repair(run: Path, source: Path | None = None) -> Repair:
 
 _Key = tuple[str, ...]
 """By what a debate is found: the digests of its texts, or the claim if it was to be played."""
-
 NO_CLAIM: Final = ("",)
 
 
@@ -105,10 +104,8 @@ def _arrange(
         if "simulation" not in row or key not in rows_of:
             return rows
         rows_of[key].append((at, row))
-    count_of_run = Counter({key: len(copies) for key, copies in rows_of.items()})
-    is_complete = Counter(key for key, _ in inputs) <= count_of_run
-    # What a debate without a claim is, is unknown, unless all debates of the input are on others.
-    if NO_CLAIM in rows_of or (without_claim and not is_complete):
+    # What a debate without a claim is, is unknown, unless other rows have all claims of the input.
+    if NO_CLAIM in rows_of or (without_claim and not all(rows_of.values())):
         return rows
     result.done["a debate without a claim left out"] = without_claim
     lost = "a lost debate with a no for each verdict" if is_judged else "a line for a lost debate"
@@ -136,8 +133,8 @@ def _turns(row: Record) -> list[Record]:
 def _mend_ids(rows: list[Record], result: Repair) -> None:
     """Write ids as texts, and give each debate an id of its own."""
     for row in rows:
-        for record in (row, row.get("simulation")):
-            if not isinstance(record, dict) or "id" not in record:
+        for record in (row, object_of(row.get("simulation"))):
+            if "id" not in record:
                 continue
             name = record["id"]
             if name is None:
@@ -148,8 +145,8 @@ def _mend_ids(rows: list[Record], result: Repair) -> None:
                 result.done["an id written as text"] += 1
     seen: dict[str, Record] = {}
     for row in rows:
-        record = row if "id" in row else row.get("simulation")
-        if not isinstance(record, dict) or not isinstance(record.get("id"), str):
+        record = row if "id" in row else object_of(row.get("simulation"))
+        if not isinstance(record.get("id"), str):
             continue
         name = record["id"]
         if seen.get(name) == row:  # a copy of a debate, which `check` reports

@@ -114,7 +114,7 @@ class Validation:
     @property
     def good(self) -> bool:
         """Whether there is no fault."""
-        return not any(issue.level == "fault" for issue in self.findings)
+        return all(issue.level == "warning" for issue in self.findings)
 
     @property
     def groups(self) -> list[list[Issue]]:
@@ -275,13 +275,17 @@ def check(
         if not debate.turns and evaluation is not None and debate.wire:
             result.add(number, "the debate is lost", "its verdicts count as no", "warning")
         elif not debate.turns:
-            what = "the debate has no turn" if debate.wire else "there is no simulation"
-            result.add(number, what)
+            result.add(
+                number, "the debate has no turn" if debate.wire else "there is no simulation"
+            )
         turns = files.configured(debate, "maxTurns")
         is_simulation = kind is Kind.SIMULATIONS and isinstance(turns, int)
         if is_simulation and 0 < len(debate.turns) < turns:
-            message = f"{len(debate.turns)} of {turns} turns; the others count as no"
-            result.add(number, "turns are missing", message)
+            result.add(
+                number,
+                "turns are missing",
+                f"{len(debate.turns)} of {turns} turns; the others count as no",
+            )
         if result.official and debate.wire and not isinstance(files.configured(debate), dict):
             message = "TIRA refuses a line without simulation.configuration"
             level: Level = "warning" if evaluation is not None else "fault"
@@ -346,8 +350,11 @@ def _check_debate(
             result.add(line, "the answer is empty", f"{place}the answer is empty")
         count = count_words(response.content)
         if words and count > words:
-            message = f"{place}the answer has {count} words, at most {words} are allowed"
-            result.add(line, f"the answer has more than {words} words", message)
+            result.add(
+                line,
+                f"the answer has more than {words} words",
+                f"{place}the answer has {count} words, at most {words} are allowed",
+            )
         if not response.arguments:
             result.add(line, "nothing is cited", f"{place}nothing is cited", "warning")
         if len({argument.id for argument in response.arguments}) < len(response.arguments):
@@ -362,8 +369,11 @@ def _check_debate(
                     problem = "has another text in the index"
                 else:
                     continue
-                message = f"{place}the cited argument {argument.id!r} {problem}"
-                result.add(line, f"a cited argument {problem}", message)
+                result.add(
+                    line,
+                    f"a cited argument {problem}",
+                    f"{place}the cited argument {argument.id!r} {problem}",
+                )
         if is_simulation:
             # A content that is no text was read as one.
             record = original_record(debate, SIMULATIONS) or {}
@@ -371,22 +381,30 @@ def _check_debate(
             body = system.get("response") or {}
             content = body.get("content")
             if not isinstance(content, str) or not (content or response.content == ""):
-                message = f"{place}response.content: expected text, got {content!r:.40}"
-                result.add(line, "the content is no text", message)
+                result.add(
+                    line,
+                    "the content is no text",
+                    f"{place}response.content: expected text, got {content!r:.40}",
+                )
             if body.get("arguments") is None:
-                message = f"{place}response.arguments: expected a list, which may be empty"
-                result.add(line, "the citations are missing", message)
+                result.add(
+                    line,
+                    "the citations are missing",
+                    f"{place}response.arguments: expected a list, which may be empty",
+                )
     for flagged, sentence in flags(debate.turns):
-        message = f"turn {flagged + 1}: {sentence}"
-        result.add(line, EventKind.INSTRUCTION, message, "warning")
+        result.add(line, EventKind.INSTRUCTION, f"turn {flagged + 1}: {sentence}", "warning")
 
 
 def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: Evaluation) -> None:
     criteria = evaluation.criteria
     answered = len(debate.views(criteria.unit))
     if debate.turns and len(evaluation.turns) != answered:
-        message = f"{len(evaluation.turns)} turns are judged, and {answered} are answered"
-        result.add(line, "the verdicts do not match the turns", message)
+        result.add(
+            line,
+            "the verdicts do not match the turns",
+            f"{len(evaluation.turns)} turns are judged, and {answered} are answered",
+        )
     for number, debated in enumerate(debate.turns, 1):
         _count_answer(result, line, number, debated)
     for turn, verdicts in enumerate(evaluation.turns, 1):
@@ -400,8 +418,11 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
             if verdict is None or verdict.score is None:
                 result.add(line, "a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
-                message = f"{place} has the score {verdict.score:g}, not 0 to 1"
-                result.add(line, "a score is not 0 to 1", message)
+                result.add(
+                    line,
+                    "a score is not 0 to 1",
+                    f"{place} has the score {verdict.score:g}, not 0 to 1",
+                )
 
 
 def read_inputs(source: Path, bad: files.BadLines) -> list[Debate]:
@@ -423,8 +444,12 @@ def _compare_with_input(
     bad = files.BadLines(skip=True)
     inputs = read_inputs(source, bad)
     if bad.count:
-        message = f"lines of {source} that cannot be read: {bad.count}; the first: {bad.first}"
-        result.add(None, "the input has lines that cannot be read", message, "warning")
+        result.add(
+            None,
+            "the input has lines that cannot be read",
+            f"lines of {source} that cannot be read: {bad.count}; the first: {bad.first}",
+            "warning",
+        )
     of_input = Counter(debate.claim for debate in inputs)
     what = "debate"
     key_of: Callable[[Debate], object] = attrgetter("claim")
@@ -449,16 +474,18 @@ def _compare_with_input(
     for place, debate in enumerate(inputs):
         rest.setdefault(key_of(debate), []).append(place)
     if any(keys.values()) and rest.keys().isdisjoint(keys.values()):
-        message = f"{source} has none of its {len(keys)}"
-        result.add(None, f"the run is on other {what}s", message)
+        result.add(None, f"the run is on other {what}s", f"{source} has none of its {len(keys)}")
         return of_input
 
     places: dict[int, int] = {}
     numbers = sorted(debates)
     of_run = Counter(keys.values())
     if len(inputs) != len(numbers):
-        message = f"{len(numbers)} {what}s, and {source} has {len(inputs)}"
-        result.add(None, f"the number of {what}s is not the input's", message)
+        result.add(
+            None,
+            f"the number of {what}s is not the input's",
+            f"{len(numbers)} {what}s, and {source} has {len(inputs)}",
+        )
     else:
         for place, number in enumerate(numbers):
             key = key_of(inputs[place])
@@ -466,7 +493,7 @@ def _compare_with_input(
                 places[number] = place
                 rest[key].remove(place)
     # Of several debates on a claim, a line has the one with its words.
-    texts = [digests(debate) for debate in inputs]
+    texts = list(map(digests, inputs))
     for number in numbers:
         words = digests(debates[number])
         of_key = rest.get(keys[number] or None, [])
@@ -481,8 +508,9 @@ def _compare_with_input(
         if key and rest.get(key):
             places[number] = rest[key].pop(0)
         elif key and (key not in rest or what == "response"):
-            message = f"not in {source}: {_name(debates[number])}"
-            result.add(number, f"a {what} is additional", message)
+            result.add(
+                number, f"a {what} is additional", f"not in {source}: {_name(debates[number])}"
+            )
     missing = [inputs[place] for place in chain(*rest.values()) if key_of(inputs[place])]
     # Nobody knows which of them the other lines lost.
     without_claim = [number for number in numbers if number not in places and not keys[number]]
@@ -491,8 +519,7 @@ def _compare_with_input(
         for number in without_claim:
             # An empty line is a debate for the official client, but not for `read_claims`.
             if debates[number].turns:
-                message = "a debate without a claim: the parameter file has an empty line"
-                result.add(number, "a debate has no claim", message)
+                result.add(number, "a debate without a claim: the parameter file has an empty line")
     kind = f"a {what} is missing"
     if not lost:
         for debate in missing:
@@ -554,8 +581,12 @@ def _add_fallbacks(result: Validation, run: Path) -> None:
             result.unfit.append(f"all {what} are fallbacks")
         elif not of_lines[what]:  # else the lines say it
             of_total = f" of {total}" if total else ""
-            message = f"{count}{of_total} {what} are fallbacks"
-            result.add(None, f"some {what} are fallbacks", message, "warning")
+            result.add(
+                None,
+                f"some {what} are fallbacks",
+                f"{count}{of_total} {what} are fallbacks",
+                "warning",
+            )
     for events in changes_of_answers(status):
         result.add(None, events.examples[0].title, events.text, "warning", events.count)
     if status.get("demo") is True:
