@@ -68,8 +68,10 @@ def test_an_explanation_begins_with_the_answer_and_has_whole_texts_that_fit(
 
 @pytest.mark.parametrize("text", ["Zoos should be closed.", "Pineapple does not belong on pizza."])
 def test_the_summary_says_what_the_answer_cites_and_why(text: str) -> None:
-    name = f"respond.explain.{text.split()[0].lower()}"
-    check_screen(name, touche_rad("respond", "--say", text, "-i", "demo", "--explain"))
+    check_screen(
+        f"respond.explain.{text.split()[0].lower()}",
+        touche_rad("respond", "--say", text, "-i", "demo", "--explain"),
+    )
 
 
 def test_each_turn_of_a_file_is_explained() -> None:

@@ -119,8 +119,12 @@ def base_image() -> Iterator[str]:
         )
         container = buildah("from", "scratch")
         buildah("add", "-q", container, packed, "/")
-        path = "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
-        buildah("config", "--env", path, container)
+        buildah(
+            "config",
+            "--env",
+            "PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
+            container,
+        )
         buildah("commit", "-q", container, "localhost/touche-rad-base")
         buildah("rm", container)
     yield "localhost/touche-rad-base"

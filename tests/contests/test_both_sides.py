@@ -167,8 +167,7 @@ def simulate(source: Path, out: Path, words: str, code: int = 0) -> None:
 
 def test_simulate_writes_contests_that_judge_reads(claims: Claims) -> None:
     out, outcomes = Path("contests.jsonl"), Path("outcomes.jsonl")
-    words = "-d grounded --against verbatim --rounds 2 --words 30"
-    simulate(claims(2), out, words)
+    simulate(claims(2), out, "-d grounded --against verbatim --rounds 2 --words 30")
     contests = list(files.read_contests(out))
     assert len(contests) == 4
     for contest in contests:

@@ -92,8 +92,7 @@ def test_arguments_are_taken_from_debates_once_and_without_their_rank() -> None:
 
 
 def test_the_first_line_that_shows_a_kind_decides() -> None:
-    text = f"{{}}\n\x00\n{json.dumps(simulation())}\n"
-    Path("f").write_text(text)
+    Path("f").write_text(f"{{}}\n\x00\n{json.dumps(simulation())}\n")
     assert files.detect_kind(Path("f")) is files.Kind.SIMULATIONS
     bad = BadLines(skip=True)
     assert len(list(files.read_debates(Path("f"), bad))) == 1

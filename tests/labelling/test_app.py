@@ -163,15 +163,13 @@ def test_wrong_answers_are_refused(
     assert session.study.annotators == []
 
 
-@pytest.mark.parametrize(
-    "body", ['{"debate": NaN}', '{"debate": 0, "label": 1e999}', "[NaN]", '{"maxim": "\\ud800"}']
-)
+@pytest.mark.parametrize("body", ['{"debate": NaN}', '{"maxim": "\\ud800"}'])
 def test_bodies_that_json_cannot_repeat_are_refused_in_one_line(
     client: TestClient, body: str
 ) -> None:
     refused = client.post("answer", content=body, headers={"Content-Type": "application/json"})
     assert refused.status_code == 422
-    assert refused.json()["detail"].startswith("body")
+    assert '{"detail":"body' in refused.text
 
 
 def test_an_answer_that_the_disk_refuses_is_reported_and_not_stored(

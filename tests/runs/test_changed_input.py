@@ -68,8 +68,10 @@ def test_a_debate_that_the_input_has_twice_is_a_warning(source: Path, call: str)
     labels = demo_file("labels.jsonl").read_text("utf-8").splitlines()[:2]
     source.with_name("labels.jsonl").write_text("\n".join(labels * 2))
     ended = touche_rad(*call.split(), cwd=source.parent)
-    warning = "debates given twice: 2; the first: debate 3 has the words of debate 1"
-    assert ended.err.count(warning) == 1, ended.err
+    assert (
+        ended.err.count("debates given twice: 2; the first: debate 3 has the words of debate 1")
+        == 1
+    ), ended.err
 
 
 @pytest.fixture

@@ -124,8 +124,10 @@ ODD = "".join(map(chr, [0x1B, 0x5B, 0x37, 0x6D, *range(1, 32), *range(127, 160),
 def test_unprintable_characters_of_plugins_and_endpoints_are_not_written_raw(
     debater: str, buggy: Path, index: tuple[str, str], server: Scripted
 ) -> None:
-    line = f"raise ValueError({ODD!a})  # \x9b\u202e"
-    buggy.write_text(BUGGY.replace('return found["nothing"]', line), "utf-8")
+    buggy.write_text(
+        BUGGY.replace('return found["nothing"]', f"raise ValueError({ODD!a})  # \x9b\u202e"),
+        "utf-8",
+    )
     server.always = fails(400, ODD)
     source = write_debates("Zoos are bad.")
     out = Path("run.jsonl")

@@ -66,8 +66,7 @@ IN_AN_EVALUATION: dict[str, Change] = {
 
 
 def changed_lines(before: Rows, after: Rows) -> list[int]:
-    pairs = zip(before, after, strict=True)
-    return [at for at, (old, new) in enumerate(pairs) if old != new]
+    return [at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
 
 
 @pytest.mark.parametrize("name", [*IN_A_SIMULATION, *IN_AN_EVALUATION])

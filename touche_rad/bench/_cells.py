@@ -59,8 +59,9 @@ def cells_of(plan_file: PlanFile) -> Iterator[DebateCell | VerdictCell]:
                     )
         if plan_file.plan.labels:
             for judge in plan_file.judges:
-                path = f"labelled/seed-{seed}/{judge.name}.jsonl"
-                yield VerdictCell(path, seed, "debates", judge)
+                yield VerdictCell(
+                    f"labelled/seed-{seed}/{judge.name}.jsonl", seed, "debates", judge
+                )
 
 
 def labelled_runs(plan_file: PlanFile) -> list[VerdictCell]:

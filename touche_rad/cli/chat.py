@@ -174,5 +174,8 @@ class Chat:
 
     def _working(self, who: str) -> AbstractContextManager[object]:
         """Show on a terminal that a plugin works."""
-        text = f"{plain(who)} is working (Ctrl-C stops it)"
-        return self._console.status(text, spinner="line") if sys.stdout.isatty() else nullcontext()
+        return (
+            self._console.status(f"{plain(who)} is working (Ctrl-C stops it)", spinner="line")
+            if sys.stdout.isatty()
+            else nullcontext()
+        )

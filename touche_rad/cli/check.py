@@ -107,8 +107,11 @@ def check_command(options: CheckOptions) -> int:
             if len(shown) > 1 and result.findings:
                 click.secho(f"\n{plain(result.path)}", bold=True)
             _print_findings(result)
-            is_there = Path(result.path).exists()
-            if is_there and not result.valid and (result.official or not result.kind):
+            if (
+                Path(result.path).exists()
+                and not result.valid
+                and (result.official or not result.kind)
+            ):
                 _print_advice(result, options)
         if any(len(group) > EXAMPLES for result in shown for group in result.groups):
             click.echo("Print every finding: --json")

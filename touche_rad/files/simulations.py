@@ -435,8 +435,11 @@ def evaluation_of(line: Line, criteria: Criteria) -> Evaluation:
     turns = []
     for at, turn in enumerate(record.turns):
         for key in sorted(turn.rest.keys() & set(criteria.keys)):
-            problem = f"expected {criteria.names[criteria.keys.index(key)]}"
-            raise FieldError(f"{_TURNS}[{at}].{key}", problem, InputProblem.OTHER_TITLE)
+            raise FieldError(
+                f"{_TURNS}[{at}].{key}",
+                f"expected {criteria.names[criteria.keys.index(key)]}",
+                InputProblem.OTHER_TITLE,
+            )
         verdicts: dict[str, Verdict] = {}
         for number, key in enumerate(criteria.keys):
             scored: Scored | None = getattr(turn, f"verdict_{number}")

@@ -343,8 +343,12 @@ def _odd_responses(
             yield name, empty, f"{empty} of {len(answers)} answers are empty", ""
         long = sum(count_words(text) > WORD_LIMIT for text in answers)
         if long:
-            text = f"{count_of(long, 'response')} with more than {WORD_LIMIT} words"
-            yield name, long, text, reader_link(mark="long", run=name)
+            yield (
+                name,
+                long,
+                f"{count_of(long, 'response')} with more than {WORD_LIMIT} words",
+                reader_link(mark="long", run=name),
+            )
 
 
 def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], seed: int) -> Path:

@@ -141,8 +141,11 @@ class Matcher:
         for row in self.run.rows:
             words = row.conversation
             if words and first.setdefault(words, row.line) != row.line:
-                message = f"has the words of line {first[words]}, scored in its place"
-                self.note(ProblemKind.TWICE, message, line=row.line)
+                self.note(
+                    ProblemKind.TWICE,
+                    f"has the words of line {first[words]}, scored in its place",
+                    line=row.line,
+                )
 
     def _by_words(self, reference: Reference) -> dict[int, JudgedLine]:
         """Return the line of each labelled debate, by its words or its id."""
@@ -155,8 +158,9 @@ class Matcher:
                 self.note(ProblemKind.UNMATCHED, "has no labels, and is left out", line=row.line)
                 continue
             if place in places:
-                message = "the first one counts"
-                self.note(ProblemKind.TWICE, message, line=row.line, debate=place + 1)
+                self.note(
+                    ProblemKind.TWICE, "the first one counts", line=row.line, debate=place + 1
+                )
             places.setdefault(place, row)
         if not places:
             raise InputError(self.run.path, f"none of its debates is in {reference.source}")
@@ -164,8 +168,12 @@ class Matcher:
         for place, ordered in zip(places, sorted(places), strict=True):
             if place != ordered:
                 line = places[place].line
-                message = "matched by its id or texts, without effect on the score"
-                self.note(ProblemKind.REORDERED, message, line=line, debate=place + 1)
+                self.note(
+                    ProblemKind.REORDERED,
+                    "matched by its id or texts, without effect on the score",
+                    line=line,
+                    debate=place + 1,
+                )
 
         # Lines without words stay in their places, such as the empty records of lost debates.
         for position, row in enumerate(self.run.rows):
@@ -176,8 +184,12 @@ class Matcher:
                 continue
             places[position] = row
             if row.problem is None:
-                message = "has no texts to match by; kept in its place"
-                self.note(ProblemKind.UNMATCHED, message, line=row.line, debate=position + 1)
+                self.note(
+                    ProblemKind.UNMATCHED,
+                    "has no texts to match by; kept in its place",
+                    line=row.line,
+                    debate=position + 1,
+                )
         return places
 
     def _scores_of(self, position: int, row: JudgedLine | None) -> list[Mapping[str, float | None]]:

@@ -167,8 +167,9 @@ class Validation:
         self.totals[what] += 1
         if cause:
             self.fallbacks[what] += 1
-            message = f"{message}{excerpt(cause, _LONGEST_CAUSE)}"
-            self.add(line, _FALLBACKS[what], message, "warning")
+            self.add(
+                line, _FALLBACKS[what], f"{message}{excerpt(cause, _LONGEST_CAUSE)}", "warning"
+            )
 
     def add_error(self, error: InputError, times: int = 1) -> None:
         """Add a line that cannot be read, or so many equal ones."""
