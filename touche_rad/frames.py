@@ -40,9 +40,7 @@ _TEXT: Final = "string"
 _NUMBER: Final = "Float64"
 _COUNT: Final = "Int64"
 _TRUTH: Final = "boolean"
-_DEBATE: Final = {"run": _TEXT, "debate": _TEXT}
-_PLACE: Final = {**_DEBATE, "turn": _COUNT}
-_CLAIM: Final = {**_DEBATE, "claim": _TEXT, "turn": _COUNT}
+_CLAIM: Final = {"run": _TEXT, "debate": _TEXT, "claim": _TEXT, "turn": _COUNT}
 _SCORE: Final = {"score": _NUMBER, "answer": _TEXT, "yes": _TRUTH}
 
 
@@ -57,8 +55,9 @@ def verdicts(*runs: File) -> DataFrame:
         for error in report.refused.values():
             raise UserError(error)
         rows = report.unit_rows("turn")
-    columns = {**_CLAIM, "criterion": _TEXT, **_SCORE, "reason": _TEXT, "fallback": _TEXT}
-    return _frame(rows, columns)
+    return _frame(
+        rows, {**_CLAIM, "criterion": _TEXT, **_SCORE, "reason": _TEXT, "fallback": _TEXT}
+    )
 
 
 def responses(*runs: File) -> DataFrame:
@@ -85,15 +84,17 @@ def responses(*runs: File) -> DataFrame:
                         "fallback": fallback_of(turn.response.extra),
                     }
                 )
-    columns = {
-        **_CLAIM,
-        "utterance": _TEXT,
-        "response": _TEXT,
-        "words": _COUNT,
-        "cited": "object",
-        "fallback": _TEXT,
-    }
-    return _frame(rows, columns)
+    return _frame(
+        rows,
+        {
+            **_CLAIM,
+            "utterance": _TEXT,
+            "response": _TEXT,
+            "words": _COUNT,
+            "cited": "object",
+            "fallback": _TEXT,
+        },
+    )
 
 
 def labels(path: File, *, criteria: Criteria | None = None) -> DataFrame:
@@ -117,14 +118,16 @@ def labels(path: File, *, criteria: Criteria | None = None) -> DataFrame:
                         "answer": None if place is None else criterion.answers.names[place],
                     }
                 )
-    columns = {
-        "debate": _TEXT,
-        "turn": _COUNT,
-        "criterion": _TEXT,
-        "label": _COUNT,
-        "answer": _TEXT,
-    }
-    return _frame(rows, columns)
+    return _frame(
+        rows,
+        {
+            "debate": _TEXT,
+            "turn": _COUNT,
+            "criterion": _TEXT,
+            "label": _COUNT,
+            "answer": _TEXT,
+        },
+    )
 
 
 def agreement(
@@ -153,9 +156,16 @@ def agreement(
         for error in report.refused.values():
             raise UserError(error)
         rows += report.unit_rows("turn")
-    label = _COUNT if report.criteria.official else "object"
-    columns = {**_CLAIM, "criterion": _TEXT, **_SCORE, "label": label, "agree": _TRUTH}
-    return _frame(rows, columns)
+    return _frame(
+        rows,
+        {
+            **_CLAIM,
+            "criterion": _TEXT,
+            **_SCORE,
+            "label": _COUNT if report.criteria.official else "object",
+            "agree": _TRUTH,
+        },
+    )
 
 
 def outcomes(*runs: File) -> DataFrame:
@@ -185,23 +195,15 @@ def outcomes(*runs: File) -> DataFrame:
 def retrieval(*runs: File, qrels: File, measures: Sequence[str] = MEASURES) -> DataFrame:
     """Return the measures of ir-measures of TREC runs, by run, query and measure."""
     report = score_retrieval([Path(run) for run in runs], Path(qrels), measures=measures)
-    columns = {"run": _TEXT, "query": _TEXT, "measure": _TEXT, "value": _NUMBER}
-    return _frame(report.unit_rows("query"), columns)
+    return _frame(
+        report.unit_rows("query"),
+        {"run": _TEXT, "query": _TEXT, "measure": _TEXT, "value": _NUMBER},
+    )
 
 
 def calls(*runs: File) -> DataFrame:
     """Return the model calls of runs that were made with `--trace`."""
     sources = _read(runs)
-    columns = {
-        **_PLACE,
-        "step": _TEXT,
-        "cached": _TRUTH,
-        "seconds": _NUMBER,
-        "prompt_tokens": _COUNT,
-        "completion_tokens": _COUNT,
-        "fault": _TEXT,
-        "answer": _TEXT,
-    }
     rows = []
     for debate_of_run in debates_of(sources, None, grice()):
         for (debate, turn), calls_of_turn in debate_of_run.calls.items():
@@ -209,7 +211,21 @@ def calls(*runs: File) -> DataFrame:
                 for call in calls_of_turn:
                     run = sources[debate_of_run.run].name
                     rows.append({"run": run, "debate": debate, "turn": turn + 1, **call})
-    return _frame(rows, columns)
+    return _frame(
+        rows,
+        {
+            "run": _TEXT,
+            "debate": _TEXT,
+            "turn": _COUNT,
+            "step": _TEXT,
+            "cached": _TRUTH,
+            "seconds": _NUMBER,
+            "prompt_tokens": _COUNT,
+            "completion_tokens": _COUNT,
+            "fault": _TEXT,
+            "answer": _TEXT,
+        },
+    )
 
 
 def _read(runs: Sequence[File]) -> list[Source]:

@@ -118,6 +118,7 @@ def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
     ranks = {row["run"]: row["rank"] for row in report["ranking"]}
     assert ranks == {f"team1{kind}": 1, "copy": 1, f"team2{kind}": 3, "few": None}
     assert list(ranks)[-1] == "few"
+    assert "few: labels on fewer than 6 debates: no interval and no rank" in report["notes"]
     assert "empty.jsonl" in ended.err.splitlines()[-1]
 
 
@@ -233,6 +234,13 @@ def test_a_run_without_labels_is_named(folder: Path) -> None:
         code=1,
         err="other.jsonl: its responses are not those that are labelled in labels.jsonl",
     )
+
+
+def test_a_run_that_lost_all_debates_has_no_yes_of_people(folder: Path) -> None:
+    run_file(folder / "lost.jsonl", [{"simulation": {"configuration": {}}}] * CLAIMS)
+    report = score(folder, "lost.jsonl", "team1.jsonl", "labels.jsonl", "--skip-bad")
+    assert report["rows"][0]["high"] == 0
+    assert report["debates"] == {"lost": "0 of 30", "team1": "30 of 30"}
 
 
 def test_debates_of_one_run_say_which_labels_of_several_runs_count(folder: Path) -> None:

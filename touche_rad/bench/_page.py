@@ -87,7 +87,7 @@ def _add_columns(board: Board, figures: Figures) -> None:
     board["columns"].append(["words", ""])
     for row, debater in zip(board["rows"], figures.debaters, strict=True):
         row["about"] = plugins[debater.name]
-        row["cells"].append(f"{debater.words:.0f}")
+        row["cells"].append(f"{debater.words:.1f}")
     for kind in ("judges", "users", "seeds"):
         heads = list(getattr(figures.debaters[0], kind))
         if kind == "judges" or len(heads) > 1:

@@ -185,6 +185,7 @@ class OpenFile:
         """
         self.path = path
         self.bad = bad or BadLines()
+        self.skipped_before = self.bad.count  # lines of files that were read before
         first_lines, self.lines = tee(lines or numbered_lines(path, self.bad))
         self.kind = _detect(path, first_lines, self.bad)
         if self.kind not in wanted:
@@ -194,7 +195,7 @@ class OpenFile:
     def numbered(self, read: Callable[[Line], T], lost: T | None = None) -> Iterator[tuple[int, T]]:
         """Read each line. With `lost`, it stands for an empty record and for each skipped line."""
         number = 0
-        skipped = 0
+        skipped = self.skipped_before
         for number, value in records(self.path, self.bad, self.lines):
             result = lost
             try:

@@ -73,7 +73,7 @@ def debates_as_json(
                     number,
                     len(parts) - 1,
                     conversation.id,
-                    conversation.runs,
+                    list(conversation.runs),
                     "".join((digits + ascii_lowercase)[mark] for mark in marks),
                     "".join(map(_hash, conversation.turns)),
                     [run for run, _ in conversation.verdicts],

@@ -137,7 +137,7 @@ def trivial_scores(
     They give the most frequent label; the middle of a scale; or the higher answers to the longer
     responses, each as often as people give it. To categories all give the most frequent label.
     """
-    result: dict[str, list[list[dict[str, float]]]] = {}
+    result: dict[str, Any] = {}
     for name in TRIVIAL:
         result[name] = []
         for turns in labels:
@@ -166,4 +166,4 @@ def trivial_scores(
                 result[name][debate][turn][key] = score
     if not any(lengths):
         del result["length"]
-    return dict(result)
+    return result

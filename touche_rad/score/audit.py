@@ -258,9 +258,8 @@ async def audit(
             raise UserError(f"{run} contains no {criteria.unit} to judge")
         return views
 
-    views: list[tuple[str, Debate]] = []
-    for of_run in each_run(named(runs), read, refused).values():
-        views += of_run
+    no_views: list[tuple[str, Debate]] = []
+    views = sum(each_run(named(runs), read, refused).values(), no_views)
     # Whatever the order of the files, the same turns are drawn, and get the same other responses.
     views.sort(key=lambda pair: content_of(pair[1].turns))
     if most is not None and len(views) > most:

@@ -65,8 +65,7 @@ class Conversation:
 
     id: str
     turns: tuple[Turn, ...]
-    runs: list[int] = field(default_factory=list)
-    ids: dict[int, str] = field(default_factory=dict)
+    runs: dict[int, str] = field(default_factory=dict)
     """What the debate is called in each run."""
     verdicts: list[tuple[int, list[Verdicts]]] = field(default_factory=list)
     """The verdicts by run, for each turn; empty where there is no response or no verdict."""
@@ -82,8 +81,7 @@ class Conversation:
     def add(self, debate_of_run: DebateOfRun) -> None:
         """Add the same debate of another run."""
         run = debate_of_run.run
-        self.runs.append(run)
-        self.ids[run] = debate_of_run.debate.id
+        self.runs[run] = debate_of_run.debate.id
         self.fallbacks |= debate_of_run.fallbacks
         for place in range(len(self.turns)):
             calls = debate_of_run.calls.get((debate_of_run.debate.key, place), ())

@@ -111,7 +111,8 @@ class Matcher:
         else:
             self.note_copies()
             places = dict(enumerate(rows))
-        scores = [self._scores_of(number, places.get(number)) for number in range(len(self.labels))]
+        numbers = range(len(self.labels))
+        scores = [self._scores_of(number, places.get(number)) for number in numbers]
 
         kinds = {problem.kind for problem in self.problems}
         if ProblemKind.MISSING_VERDICT in kinds:  # maybe because of a wrong name
@@ -127,13 +128,13 @@ class Matcher:
         elif ProblemKind.REORDERED in kinds:
             official = OfficialResult.WRONG
         present = sum(row.problem is None and bool(row.turns) for row in places.values())
-        lost = len(self.labels) - present
         lengths: Sequence[Sequence[int]] = ()
-        if self.run.has_words and len(places) == len(self.labels):
-            lengths = [places[number].words for number in range(len(self.labels))]
-        numbers = range(len(self.labels))
+        if self.run.has_words and len(places) == len(numbers):
+            lengths = [places[number].words for number in numbers]
         claims = [places[number].key[0] if number in places else "" for number in numbers]
-        return Alignment(scores, tuple(self.problems), official, lost, lengths, claims)
+        return Alignment(
+            scores, tuple(self.problems), official, len(numbers) - present, lengths, claims
+        )
 
     def note_copies(self) -> None:
         """Note each line with the words of an earlier one."""

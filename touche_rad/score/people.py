@@ -79,8 +79,9 @@ def are_debaters(
     for of_run in debates_of_runs:
         most |= Counter(claim for claim, _ in of_run)
     runs_with = Counter(chain(*debates_of_runs))
-    by_claim = Counter(claim for claim, _ in runs_with)
-    return most != by_claim or (len(debates_of_runs) > 1 and {*runs_with.values()} == {1})
+    return most != Counter(claim for claim, _ in runs_with) or (
+        len(debates_of_runs) > 1 and {*runs_with.values()} == {1}
+    )
 
 
 def score_people(
@@ -129,6 +130,8 @@ def score_people(
                 labels_of_run += labels_of_turn
                 turns.append(TurnAnswers(0, scores_of.get(turn, {}), labels_of_turn))
             debates.append((debate, turns))
+        if not any(turns for _, turns in debates):
+            return debates  # all are lost, and count as no
         if not labels_of_run:
             raise InputError(path, f"its responses are not those that are labelled in {truth}")
         for criterion in criteria:
@@ -147,6 +150,10 @@ def score_people(
     runs_of: defaultdict[str, list[str]] = defaultdict(list)
     for tag, turns, expected in zip(debates_of, turns_of, expected_of, strict=True):
         shares = {share: correction.judged_turns(share, turns) for share in answer_shares(criteria)}
+        if not turns and expected.any():
+            draws = resampled_sums(0 * expected, samples, seed)
+            figures[tag] = with_mean(dict.fromkeys(shares, Measured(0.0, draws)))
+            continue
         if not all(sample.labelled.any() for sample in shares.values()):
             refused[tag] = f"{tag}: the labels are on claims of few runs"
             continue
@@ -158,15 +165,21 @@ def score_people(
             sums = resampled_sums(mean.parts, samples, seed)
             if sums is not None and sample.labelled_debates >= FEWEST_FOR_INTERVAL:
                 draws = mean.value + sums - mean.parts.sum()
-            limits = correction.interval(mean, sample).limits if correct else None
-            of_run[share] = Measured(mean.value, draws, limits)
+            of_run[share] = Measured(
+                mean.value, draws, correction.interval(mean, sample).limits if correct else None
+            )
             notes += sample.contradictions(f"{tag}: {share.key}")
             counts[share.criterion.key] = sample.labelled.sum()
             labelled_claims.update(sample.debates[sample.labelled])
         figures[tag] = with_mean(of_run)
         unsettled[tag] = correction.count_unsettled(turns, criteria)
         by_key = ", ".join(f"{key} {count}" for key, count in counts.items())
-        for text in (f"labelled of {len(turns)} turns: {by_key}", *say_unsettled(unsettled[tag])):
+        texts = [f"labelled of {len(turns)} turns: {by_key}", *say_unsettled(unsettled[tag])]
+        if any(share.draws is None for share in of_run.values()):
+            texts.append(
+                f"labels on fewer than {FEWEST_FOR_INTERVAL} debates: no interval and no rank"
+            )
+        for text in texts:
             runs_of[text].append(tag)
     notes += categories_in_words(all_criteria)
     for key in all_criteria.keys:
@@ -237,6 +250,6 @@ def _by_claim(
         for conversation in topic.conversations:
             for run in conversation.runs:
                 if expected[claim, run]:
-                    turns = turns_by_content[run][content_of(conversation.turns)]
-                    turns_of[run] += [turn._replace(debate=claim) for turn in turns]
+                    for turn in turns_by_content[run][content_of(conversation.turns)]:
+                        turns_of[run].append(turn._replace(debate=claim))
     return turns_of, expected.T, debates_text, problems

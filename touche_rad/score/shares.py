@@ -101,15 +101,22 @@ class ShareReport(Report):
             reason = f"Not ranked: {self.not_ranked}."
             shares = [f"{row.run} {number(means[row.run].yes)}" for row in self.ranking if means]
             return [reason, f"{what.capitalize()}: {', '.join(shares)}."] if means else [reason]
-        kind = "debaters: the runs have different debates" if self.truth else ""
-        return self._in_words(means, "yes", what, MEAN, "claims", self.claims, kind)
+        return self._in_words(
+            means,
+            "yes",
+            what,
+            MEAN,
+            "claims",
+            self.claims,
+            "debaters: the runs have different debates" if self.truth else "",
+        )
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""
         yield self.sentences()
         if len(self.runs) == 1:
-            head = self.measure
-            yield table({"{maxim}": "", "{yes:.3f}": head, SHORT_INTERVAL: INTERVAL}, self.rows)
+            columns = {"{maxim}": "", "{yes:.3f}": self.measure, SHORT_INTERVAL: INTERVAL}
+            yield table(columns, self.rows)
         else:
             yield self.board()
         yield from self.pair_table()
@@ -135,15 +142,20 @@ class ShareReport(Report):
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with its share on each criterion."""
-        fields = {"": "yes", "_low": "low", "_high": "high", "_unsettled": "unsettled"}
-        return self._records("maxim", MEAN, fields, {"debates": self.debates})
+        return self._records(
+            "maxim",
+            MEAN,
+            {"": "yes", "_low": "low", "_high": "high", "_unsettled": "unsettled"},
+            {"debates": self.debates},
+        )
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
         columns = {criterion.key: criterion.column for criterion in self.criteria}
         maxims = dict.fromkeys(row.maxim for row in self.rows)
-        heads = [columns.get(maxim, maxim) for maxim in maxims]
-        return self.board_of(heads, "{yes:.3f}", self.debates)
+        return self.board_of(
+            [columns.get(maxim, maxim) for maxim in maxims], "{yes:.3f}", self.debates
+        )
 
 
 def score_shares(
@@ -298,16 +310,15 @@ def _rows_that_count(
             debate = f"lost-{claim + 1}"
             missing = "lost debate"
             verdicts: Mapping[int, Verdicts] = {}
-            turns: list[int] = []
+            turns: Sequence[int] = ()
             for conversation in topic.conversations:
-                for run_of_verdicts, of_debate in conversation.verdicts:
-                    if run_of_verdicts == run:
-                        debate = conversation.ids[run]
-                        missing = "no verdict"
-                        verdicts = dict(enumerate(of_debate))
-                        turns = list(conversation.places)
+                if run in conversation.runs:
+                    debate = conversation.runs[run]
+                    missing = "no verdict"
+                    verdicts = dict(enumerate(dict(conversation.verdicts)[run]))
+                    turns = conversation.places
             count = round(of_runs[run])
-            further = range(max(turns, default=-1) + 1, count + len(verdicts))
+            further = range(len(verdicts), len(verdicts) + count)
             for turn in [*turns, *further][:count]:
                 place = {"run": name, "debate": debate, "claim": topic.claim, "turn": turn + 1}
                 yield from turn_rows(place, verdicts.get(turn, {}), criteria, missing)

@@ -14,9 +14,7 @@ from touche_rad.debate import Verdict, Verdicts
 Row = Mapping[str, Any]
 
 
-def turn_rows(
-    place: Row, verdicts: Verdicts, criteria: Criteria, missing: str = "no verdict"
-) -> Iterator[Row]:
+def turn_rows(place: Row, verdicts: Verdicts, criteria: Criteria, missing: str) -> Iterator[Row]:
     """Yield a row for the verdict on each criterion at a place.
 
     A verdict that is not there is a no without a score, and `missing` says why.
