@@ -128,7 +128,7 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(name: str, model: str) ->
         if answers.kind == "categories":
             assert sum(map(sum, rows["zsl", key]["confusion"])) == CLAIMS
         elif len(ranked) == len(kinds):
-            assert rows["./always-yes.jsonl", key]["confusion"][-1][-1] == CLAIMS
+            assert rows["always-yes.jsonl", key]["confusion"][-1][-1] == CLAIMS
     run("bench", "verify", "results")
     if name == mine.name:
         mine.write_text("name = 3")

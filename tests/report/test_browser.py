@@ -247,9 +247,14 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     turn["systemResponse"]["response"]["fallback"] = "the model did not answer"
     write_records(runs[0], *records)
     page = open_page(write_report(runs, tmp_path / "r.html").page.as_uri())
-    page.get_by_label("lost: 1 fault").click()
+    page.get_by_role("button", name="lost", exact=True).click()
     assert page.locator(".opened .error").last.inner_text() == "1 lost debate: debate 2"
-    page.get_by_label("late: 1 fault").click()
+    page.get_by_label("lost: 1 missing").click()
+    wait_for_position(page, "1 of 1")
+    assert page.locator(".reader h2").inner_text() == "2. B"
+    assert page.locator(".reader .notice").inner_text() == "lost has no debate on this claim."
+    page.get_by_role("link", name="Ranking").click()
+    page.get_by_label("late: 1 fallback").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".turns button:not(.other)").inner_text() == "Turn 2"
 
@@ -263,7 +268,9 @@ def test_two_rows_show_their_difference_and_the_turns(
         page.get_by_role("checkbox", name=f"Compare {name}").check()
     assert page.evaluate(NUMBERS) == ".83 −.003 [−.003, .041] .00"
     pair = page.locator(".pair")
-    assert re.search(r"kind − almost: \+?−?\.\d+ \[.*\] not significant", pair.inner_text())
+    assert re.search(
+        r"kind − almost: \+?−?\.\d+ \[.*\] not significant, p \.\d+ \(Holm\)", pair.inner_text()
+    )
     assert re.search(r"Quality \+?−?\.\d+ \[.*\]\s*Relation", pair.inner_text())
     pair.locator("li a").click()
     page.wait_for_selector(".reason .verdict:has-text('Relation')")
@@ -281,6 +288,8 @@ def test_two_rows_show_their_difference_and_the_turns(
     assert 1 <= len(equal) < 19
     page.get_by_role("button", name="Compare no runs").click()
     assert_count(page, ".pair", 0)
+    boxes.nth(0).check()
+    assert "[" not in page.locator(".pair").inner_text(), "no difference from one run"
 
 
 def test_a_grid_shows_each_claim_by_run_and_opens_its_debates(

@@ -107,7 +107,10 @@
         </button>
       </td>`;
     };
-    return html`<table class="verdict-table" onKeyDown=${rad.roving}>
+    return html`<table
+        class="verdict-table"
+        style=${{ "--columns": criteria.length + !!end }}
+        onKeyDown=${rad.roving}>
         <thead>
           <tr>
             <td></td>

@@ -113,7 +113,7 @@ def _record(
     entry = {
         "id": key,
         "text": contest.motion if contest else key,
-        "about": " against ".join(sides),
+        "about": " against ".join(sides) or "its speeches are shown with --labels CONTESTS",
         "tags": tags,
     }
     record = {

@@ -46,7 +46,10 @@ _MOST_PAIRED: Final = 60
 """The most runs of which each pair is compared."""
 _NUMBER: Final = re.compile(r"≈?([-+−]?\d*\.?\d+)( %)?|–")
 """A number as pages show it, or none."""
-_P_OF_BASELINE: Final = "The p of a baseline is corrected over the comparisons with it."
+_P_OF_BASELINE: Final = (
+    "A p of the ranking is corrected over the comparisons with the first run, and the p of a "
+    "baseline over those with the baseline."
+)
 _MEASURES: Final[Columns] = {
     "{precision}": "precision",
     "{recall}": "recall",
@@ -153,6 +156,7 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
     names = [ranked.run for ranked in report.ranking]
     tested = {(row.measure, frozenset((row.run, row.against))): row for row in report.comparisons}
     pairs: dict[tuple[str, str], list[tuple[object, ...]]] = {}
+    results = {}
     for at, name in enumerate(names if len(names) <= _MOST_PAIRED else ()):
         for measures in ([first], [*others]):
             for pair in compare_runs(report.figures, names[at + 1 :], name, measures, units):
@@ -161,7 +165,9 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
                     value and round(value, 6) for value in (row.difference, row.low, row.high)
                 ]
                 pairs.setdefault((row.run, row.against), []).append((*figures, row.significant))
-    rows = [[*pair, figures] for pair, figures in pairs.items()]
+                if measures == [first]:
+                    results[row.run, row.against] = words.significance(row)
+    rows = [[*pair, figures, results[pair]] for pair, figures in pairs.items()]
     return {"compared": [*others.values()], "pairs": rows}
 
 
@@ -289,6 +295,8 @@ def _against_baseline(
         subject = f"{runs[0]} beats {baseline}"
     if rows[0]:
         subject += f": {words.tested(rows[0])}"
+        if len(runs) > 1 and rows[0].p_holm is not None:
+            subject += f" over {len(runs)} comparisons"
     relations = [f"{relation} on {names_of(on)}" for relation, on in groups.items() if on]
     return "; ".join([subject, *relations])
 
@@ -342,7 +350,7 @@ def _shares(report: ShareReport) -> Board:
         measure,
         text=text,
         note=f"{count_of(report.claims, 'claim')}. Mean of the criteria; {report.source}. "
-        f"{_drawn(report, 'claims')} {_P_OF_BASELINE}",
+        f"{_drawn(report, 'claims')} {_P_OF_BASELINE if report.baselines else ''}".rstrip(),
         columns=heads,
         tables=tables,
         **pairs,

@@ -1,5 +1,5 @@
 "use strict";
-/* The data of the report, the parts that are loaded on demand, and what several views use. */
+/* The data, parts that are loaded on demand, and what several views use. */
 rad.report = { data: rad.island("report"), tabs: {} };
 {
   const { html } = rad;
@@ -30,24 +30,12 @@ rad.report = { data: rad.island("report"), tabs: {} };
     }
     return parts.get(name);
   };
-  /* { value } or { error } of a part; neither while it is loaded. */
-  rad.report.usePart = (name) => {
-    const [loaded, set] = rad.useState({});
-    rad.useEffect(() => {
-      (name ? rad.report.part(name) : Promise.resolve()).then(
-        (value) => set({ name, value }),
-        (error) => set({ name, error }),
-      );
-    }, [name]);
-    return loaded.name === name ? loaded : {};
-  };
   rad.report.range = (size) => [...Array(size).keys()];
-  rad.report.section = (name) => rad.island(`data-${name}`);
   rad.report.hasDebates = document.getElementById("data-debates") !== null;
 
   /* The claims, their debates, and the verdicts as letters: y, n, or - for none. */
   const readDebates = () => {
-    const index = rad.report.section("debates");
+    const index = rad.island("data-debates");
     const size = index.criteria.length;
     const claims = index.claims.map((text, at) => ({ index: at, text, debates: [], turns: 0 }));
     const places = new Map();
@@ -84,7 +72,6 @@ rad.report = { data: rad.island("report"), tabs: {} };
   let debates;
   rad.report.debates = () => (debates ??= readDebates());
 
-  /* Show an address: #AT&name=value. */
   let refresh;
   rad.report.go = (values) => {
     rad.address.write(values);
@@ -100,8 +87,8 @@ rad.report = { data: rad.island("report"), tabs: {} };
     background: `color-mix(in srgb, var(--accent) ${Math.round(38 * Math.max(share || 0, 0))}%, transparent)`,
   });
 
-  /* A table of report.boards.page_table, which can be sorted; on phones a row is a card. Cells are
-     texts, numbers, null, or [text, class, link]. */
+  /* A table of boards.page_table; on phones a row is a card. A cell: text, number, null, or
+     [text, class, link]. */
   const plain = (cell) => (Array.isArray(cell) ? cell[0] : cell);
   const isEmpty = (cell) => [null, "", "–"].includes(plain(cell));
   const FIGURE = /^[[<≈ ]*[-−+\d.][-−\d.,%\] ]*$/;

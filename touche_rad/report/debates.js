@@ -1,5 +1,5 @@
 "use strict";
-/* The tab Debates: a claim with its debates, one turn at a time, and the verdicts on it. */
+/* The tab Debates: a claim, its debates turn by turn, and the verdicts. */
 rad.report.tabs.debates = () => {
   const { html, count } = rad;
   const { range, contains } = rad.report;
@@ -8,13 +8,14 @@ rad.report.tabs.debates = () => {
   const { abouts, judges } = rad.report.data;
   const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8, judged: 16 };
   const MANY = 8;
-  const isJudged = claims.some(({ debates }) => debates.some(({ judges }) => judges.length));
+  const hasFilter = (filter) => filters.some(([name]) => name === filter);
+  const isJudged = hasFilter("verdict");
 
   const picked = (state) => (state.with || "").split(".").filter(Boolean).map(Number);
   const debateOf = (claim, run) => claim.debates.find(({ runs }) => runs.includes(run));
   /* The runs that are picked or filtered. */
   const wanted = (state) => (state.run && !state.with ? [names.indexOf(state.run)] : picked(state));
-  /* The runs that are shown: these, else the first few. */
+  /* The shown runs: these, else the first few. */
   const runsOf = (claim, state) => {
     const chosen = wanted(state);
     const runs = range(names.length).filter(
@@ -52,7 +53,7 @@ rad.report.tabs.debates = () => {
       return !(state.verdict || differs) || asked.some((run) => fit(debate.letter(run, turn, at)));
     });
   };
-  /* Whether the runs differ on a turn: in their verdicts, or in their responses. */
+  /* Whether runs differ on a turn, in verdicts or responses. */
   const differ = (claim, turn, state) => {
     const values = (of) =>
       new Set(
@@ -67,15 +68,20 @@ rad.report.tabs.debates = () => {
     );
   };
   const matches = (claim, state) => {
+    /* A debate that a run lacks has no verdict. */
+    const isMissing =
+      state.verdict === "none" &&
+      !(state.mark || state.label) &&
+      wanted(state).some((run) => !debateOf(claim, run));
     const debates = wanted(state).length ? debatesOf(claim, runsOf(claim, state)) : claim.debates;
     const turns = range(claim.turns).filter(
       (turn) =>
-        debates.some((debate) => turn < debate.turns && fits(debate, turn, state)) &&
+        (isMissing ||
+          debates.some((debate) => turn < debate.turns && fits(debate, turn, state))) &&
         (!state.differ || differ(claim, turn, state)),
     );
     return turns.length || (debates.length && !claim.turns) ? { turns } : null;
   };
-  /* The turns whose texts contain the words of a search. */
   const search = async (claim, { turns }, words) => {
     if (contains([claim.text, claim.debates.map(({ id }) => id)], words)) {
       return { turns };
@@ -92,7 +98,7 @@ rad.report.tabs.debates = () => {
 
   /* How contested each turn and criterion is, from 0 to 4: the share of judges against the label,
      else twice the share against the majority; of one judge, whether it says no. */
-  const isOneJudge = !filters.some(([name]) => name === "disagree");
+  const isOneJudge = !hasFilter("disagree");
   const levelsOf = (debate, state) => {
     const runs = judgesOf(debate, wanted(state));
     const level = (turn, at) => {
@@ -106,7 +112,11 @@ rad.report.tabs.debates = () => {
         ? 4 * share((vote) => vote === "n")
         : Math.min(4, ...votes.map((vote) => 8 * share((other) => other !== vote)));
     };
-    return range(debate.turns).flatMap((turn) => keys.map((_, at) => Math.ceil(level(turn, at))));
+    return range(debate.turns).flatMap((turn) =>
+      keys.map((key, at) =>
+        state.maxim && key !== state.maxim ? 0 : Math.ceil(level(turn, at)),
+      ),
+    );
   };
   const Strip = ({ debate, state }) => {
     const size = { width: debate.turns * 12, height: keys.length * 7 };
@@ -147,7 +157,7 @@ rad.report.tabs.debates = () => {
         </details>`,
     );
 
-  /* Counts first if there are many judges, then the table with a reason. */
+  /* Of many judges also the counts. */
   const Verdicts = ({ columns, runs, state }) => {
     const labelOf = ({ debate, turn }) => keys.map((_, at) => debate.label(turn, at));
     const letters = labelOf(columns[0]);
@@ -223,7 +233,7 @@ rad.report.tabs.debates = () => {
 
   const Message = ({ text, find }) =>
     html`<blockquote class="text" dir="auto">${find(text)}</blockquote>`;
-  /* A response with the citations that annotators saw; the others are folded. */
+  /* A response; citations that annotators did not see are folded. */
   const Response = ({ debate, record: { answer }, turn, scope, find, shown = 2 }) => {
     if (!answer) {
       return html`<p class="soft">No response.</p>`;
@@ -270,6 +280,9 @@ rad.report.tabs.debates = () => {
     return html`<p class="soft">
         ${[`${runs.length} of ${count(all.length, "run")}`, ...new Set(claim.debates.map((debate) => debate.id))].join(" · ")}
       </p>
+      ${wanted(state)
+        .filter((run) => !debateOf(claim, run))
+        .map((run) => html`<p class="notice">${names[run]} has no debate on this claim.</p>`)}
       ${
         whole.length > 0 &&
         html`<section aria-label="Verdicts on the whole debate">
@@ -278,7 +291,7 @@ rad.report.tabs.debates = () => {
         </section>`
       }
       <div class="row turns no-print" role="group" aria-label="Turns">
-        ${range(claim.turns).map(
+        ${range(runs.length && claim.turns).map(
           (place) =>
             html`<button
               aria-pressed=${place === at}
@@ -353,11 +366,9 @@ rad.report.tabs.debates = () => {
         remove=${(run) => pick(chosen.filter((other) => other !== run))}
       />`;
   };
-  /* The mean level of a claim, on the criterion of the filter. */
+  /* The mean level of a claim. */
   const contested = (claim, state) => {
-    const levels = claim.debates
-      .flatMap((debate) => levelsOf(debate, state))
-      .filter((_, at) => !state.maxim || keys[at % keys.length] === state.maxim);
+    const levels = claim.debates.flatMap((debate) => levelsOf(debate, state));
     return levels.reduce((total, level) => total + level, 0) / levels.length || 0;
   };
   const spec = {

@@ -74,6 +74,13 @@ _TABS: Final = {"debates": "Debates", "wholes": "Whole debates", "queries": "Que
 _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 _MARKS: Final = {ANSWERS: "fallback", VERDICTS: "judged"}
 """The filter of the reader for each kind of fallbacks."""
+_BADGES: Final = {
+    "#debates&mark=fallback": ("fallback",),
+    "#debates&mark=judged": ("fallback",),
+    "#debates&mark=long": ("too long", "too long"),
+    "#debates&verdict=none": ("missing", "missing"),
+}
+"""What faults are, by the address of those of all runs in the reader."""
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
 
@@ -150,15 +157,15 @@ def write_report(
     ]
     judged = [source.debates if source.kind is Kind.EVALUATIONS else () for source in sources]
     lost = [of_run.count(LOST) for of_run in judged]
-    made_by = {source.name: source.origin.judged or source.origin.status for source in sources}
-    warnings = list(different_indexes(made_by.items()))
+    made_by = ((source.name, source.origin.judged or source.origin.status) for source in sources)
+    files_of_runs = {source.name: source.path for source in sources}
+    warnings = list(different_indexes(made_by))
     warnings += equal_files(source.path for source in sources)
     warnings += judged_with_different_indexes(
         source.path for source in sources if source.judgements
     )
     debates_of_runs = list(debates_of(sources, labels, criteria, policy.debates)) if debates else []
     if scored is None and not boards and debates and any(judged):
-        files_of_runs = {source.name: source.path for source in sources}
         scored = shares_of_debates(
             files_of_runs,
             debates_of_runs,
@@ -209,7 +216,10 @@ def write_report(
     ]
     ranked: set[str] = set()
     if scored is not None:
-        all_faults += [(*fault, "") for fault in faults_of(scored)]
+        for run, number, text in faults_of(scored):
+            # The reader lists the debates and the turns without a verdict.
+            link = reader_link(verdict="none", run=run) if text.startswith("missing ") else ""
+            all_faults.append((run, number, text, link))
         ranked.update(row.run for row in scored.rows)
     for source in sources:
         places = [f"debate {at}" for at, debate in enumerate(source.debates, 1) if debate == LOST]
@@ -223,15 +233,23 @@ def write_report(
     for name, number, *_ in all_faults:
         faulty[name] += number
     rows_of_files = [[*row, faulty[row[0]]] for row in _files(sources, refused, ratings, labels)]
-    cost_heads, cost_rows = costs_of(costs or {source.name: source.path for source in sources})
+    cost_heads, cost_rows = costs_of(costs or files_of_runs)
+    # What is so of all results of a run.
+    whole = [
+        f"{name}: {text}"
+        for name, number, text, _ in all_faults
+        if text.startswith(f"{number} of {number} ")
+    ]
+    cautions = [refused and f"not scored: {', '.join(refused)}", "; ".join(whole)]
     data = {
         "title": title or "touche-rad report",
         "boards": all_boards,
-        "warnings": [f"not scored: {', '.join(refused)}", *warnings] if refused else warnings,
+        "warnings": [*filter(None, cautions), *warnings],
         "equal": RANKS,
         "abouts": {source.name: source.origin.about for source in sources},
         "judges": {source.name: source.origin.plugin("judge") for source in sources},
         "faults": all_faults,
+        "badges": {name: _badge(name, faulty[name], all_faults) for name in +faulty},
         "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files),
         **responses,
     }
@@ -326,6 +344,13 @@ def _faults_of_sources(
         if reasons:
             text = f"{len(reasons)} of {len(source.judgements)} verdicts are in part; the first: "
             yield source.name, len(reasons), text + reasons[0], ""
+
+
+def _badge(run: str, number: int, faults: Iterable[LinkedFault]) -> tuple[str, str]:
+    """Return what stands beside a run in the ranking: how many faults of what kind, and a link."""
+    links = [link for name, counted, _, link in faults if name == run and counted]
+    link = links[0] if len(links) == 1 else ""
+    return count_of(number, *_BADGES.get(link.partition("&run=")[0], ("fault",))), link
 
 
 def _odd_responses(

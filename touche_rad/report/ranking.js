@@ -1,11 +1,10 @@
 "use strict";
-/* The tab Ranking: the finding, and one table with an interval and the differences in each row. */
+/* The tab Ranking: the finding, and a row for each run. */
 {
   const { html, number, signed, between, count } = rad;
   const { data, range, Table, Matrix } = rad.report;
-  const faultsOf = (run) => data.faults.filter(([name]) => name === run);
 
-  /* A value with its interval on the scale of the table, over the band of the baseline. */
+  /* A value and its interval over the band of the baseline. */
   const Interval = ({ row, base, at }) => {
     const { value, low, high } = row;
     return html`<svg class="interval" role="img" aria-label=${between(low, high) || "no interval"}>
@@ -52,7 +51,7 @@
     const digits = step < 0.1 ? 2 : Number(step < 1);
     return range(size).map((at) => [(first + at) * step, number((first + at) * step, digits)]);
   };
-  /* What a row opens: errors by criterion, and what is known of the run. */
+  /* What a row opens. */
   const Details = ({ row, board }) => {
     const words = data.lengths?.[row.run];
     return html`<div class="opened">
@@ -63,9 +62,16 @@
             >${number(row.value, board.digits)} ${between(row.low, row.high, board.digits)}</span
           >
         </p>
+        <p class="row soft dropped">
+          ${board.columns.map(([head], at) => {
+            const cell = row.cells[at];
+            return html`<span>${head} ${Array.isArray(cell) ? signed(cell[0]) : cell}</span>`;
+          })}
+        </p>
         ${words && html`<p class="soft">Words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
-        ${faultsOf(row.run).map(
-          ([, , text, href]) =>
+        ${data.faults.map(
+          ([name, , text, href]) =>
+            name === row.run &&
             html`<p class="notice error">
               ${rad.report.hasDebates && href ? html`<a href=${href}>${text}</a>` : text}
             </p>`,
@@ -101,14 +107,13 @@
           </li>`,
       );
   };
-  /* What is selected to be compared: it stays in the window. */
   const Pair = ({ board, pair, clear }) => {
     const turns = rad.useMemo(
       () => (pair[1] && rad.report.hasDebates ? differing(pair) : []),
       pair,
     );
-    const [run, , figures = []] =
-      board.pairs.find((row) => pair.every((name) => row.includes(name))) || [];
+    const [run, , figures = [], tested] =
+      (pair[1] && board.pairs.find((row) => pair.every((name) => row.includes(name)))) || [];
     const [text, ...others] = figures.map(([difference, low, high]) => {
       const ends = run === pair[0] ? [low, high] : [-high, -low];
       const size = run === pair[0] ? difference : -difference;
@@ -118,7 +123,7 @@
       <button class="plain" aria-label="Compare no runs" onClick=${clear}>×</button>
       <p>
         <b>${pair.join(" − ")}: </b>
-        ${pair[1] ? `${text} ${figures[0][3] ? "" : "not "}significant.` : "select a second run."}
+        ${pair[1] ? `${text} ${tested}.` : "select a second run."}
       </p>
       <p class="row soft num">
         ${others.map(
@@ -134,10 +139,9 @@
   };
 
   const Row = ({ row, board, base, at, most, open, toggle, pair, pick }) => {
-    const faults = faultsOf(row.run);
     const [, head, tail] = /^(.*?)(.{0,8})$/su.exec(row.run);
-    const problems = faults.reduce((total, [, size]) => total + size, 0);
-    const href = !faults[1] && rad.report.hasDebates && faults[0]?.[3];
+    const [badge, link] = data.badges[row.run] || [];
+    const href = rad.report.hasDebates && link;
     return html`<tr class=${row.baseline ? "base" : ""}>
         <td class="num rank">${row.place}</td>
         <th scope="row">
@@ -151,7 +155,7 @@
             >
               <bdi><span>${head}</span><span>${tail}</span></bdi>
             </button>
-            ${problems > 0 && html`<a class="faults" href=${href || "#ranking"} onClick=${!href && toggle} aria-label="${row.run}: ${count(problems, "fault")}">${problems}</a>`}
+            ${badge && html`<a class="faults" href=${href || "#ranking"} onClick=${!href && toggle} aria-label="${row.run}: ${badge}">${badge}</a>`}
             ${
               pick &&
               html`<input
@@ -246,8 +250,8 @@
       const [title, ...rest] = board.title.split("; ");
       return html`<section class="board">
         <${at ? "h2" : "h1"}>${title}<//>
-        ${rest[0] && html`<p class="answer">${rest.join("; ")}</p>`} ${cautions.slice(0, 2)}
-        ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`} ${cautions.slice(2)}
+        ${rest[0] && html`<p class="answer">${rest.join("; ")}</p>`} ${cautions.slice(0, 3)}
+        ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`} ${cautions.slice(3)}
         ${board.text.map((text) => html`<p>${text}</p>`)}
         <p class="soft">${board.note}</p>
         ${board.matrix && html`<${Matrix} ...${board.matrix} />`}

@@ -3,9 +3,22 @@
    #d3-t2&run=a&maxim=quality. */
 {
   const { html } = rad;
-  const { go, usePart } = rad.report;
+  const { go, part } = rad.report;
 
-  /* Mark the words of a search. */
+  /* { value } or { error } of a part; neither while it is loaded. */
+  const usePart = (name) => {
+    const [loaded, set] = rad.useState({});
+    rad.useEffect(() => {
+      if (name) {
+        part(name).then(
+          (value) => set({ name, value }),
+          (error) => set({ name, error }),
+        );
+      }
+    }, [name]);
+    return loaded.name === name ? loaded : {};
+  };
+
   const finder = (words) => {
     const pattern = new RegExp(`(${words.replace(/\W/g, "\\$&")})`, "i");
     const mark = (part, at) => (at % 2 ? html`<mark class="found">${part}</mark>` : part);
@@ -71,7 +84,7 @@
       }
     };
 
-    /* The rows that are drawn: more as the reader scrolls. */
+    /* More rows are drawn as one scrolls. */
     const [drawn, draw] = rad.useState(30);
     const size = Math.max(drawn, row + 15);
     const drawMore = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
@@ -133,7 +146,6 @@
     const { value, error } = usePart(item && name[0] + item.part);
     const total = found.length.toLocaleString("en");
     const place = row < 0 ? `${total} ${nouns}` : `${row + 1} of ${total}`;
-    const status = searching ? "searching …" : place;
     return html`<form
         class="row tools no-print"
         role="search"
@@ -163,7 +175,7 @@
         ${spec.Tools && html`<${spec.Tools} ...${{ state, item, filter }} />`}
         <span class="pager">
           <button class="plain" aria-label="Previous ${noun}" onClick=${() => step(-1)}>‹</button>
-          <span class="soft" role="status">${status}</span>
+          <span class="soft" role="status">${searching ? "searching …" : place}</span>
           <button class="plain" aria-label="Next ${noun}" onClick=${() => step(1)}>›</button>
         </span>
         <${rad.Chips} chips=${chips} remove=${(field) => filter({ [field]: "" })} />

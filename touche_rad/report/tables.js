@@ -1,5 +1,5 @@
 "use strict";
-/* The tabs Claims, Agreement, Cost and Files: tables, each with a title and a note. */
+/* The tabs Claims, Agreement, Cost and Files. */
 {
   const { html } = rad;
   const { data, tabs, Table, Matrix } = rad.report;
@@ -8,7 +8,7 @@
     () =>
       html`<h1>${caption}</h1>
         ${note && html`<p class="soft">${note}</p>`} ${view}`;
-  /* A row for each claim and a column for each run: those that differ most are first. */
+  /* Claims by runs; those that differ most are first. */
   tabs.claims = () => {
     const { claims, names } = rad.report.debates();
     const grids = data.claims.tables.map(({ caption, values }) => {

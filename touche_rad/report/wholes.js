@@ -4,7 +4,7 @@
   const { html, number } = rad;
   const { data, contains, Table, Shares } = rad.report;
 
-  /* A graph of arguments as an indented tree: who supports and who attacks stands below. */
+  /* A graph of arguments as a tree: what supports or attacks a node stands below it. */
   const Tree = ({ graph }) => {
     const seen = new Set();
     const branch = (node, relation) => {
@@ -102,7 +102,7 @@
 
   /* Items are filtered by their tags: { name: [values] }. */
   const reader = (name, noun, nouns, View, about) => () => {
-    const items = rad.report.section(name).map((item, index) => ({ ...item, index }));
+    const items = rad.island(`data-${name}`).map((item, index) => ({ ...item, index }));
     const tags = [...new Set(items.flatMap((item) => Object.keys(item.tags)))];
     const valuesOf = (tag) => [...new Set(items.flatMap((item) => item.tags[tag]))];
     const spec = { name, noun, nouns, items, about };

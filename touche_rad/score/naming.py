@@ -102,4 +102,6 @@ def _stem(path: Path) -> str:
     stem = file_name
     for ending in _ENDINGS:
         stem = stem.removesuffix(ending)
-    return f"./{file_name}" if stem in (BASELINE, MEAN, "") else stem
+    if stem not in (BASELINE, MEAN, ""):
+        return stem
+    return file_name if stem != file_name else f"./{file_name}"
