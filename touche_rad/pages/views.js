@@ -110,7 +110,8 @@
     return html`<table
         class="verdict-table"
         style=${{ "--columns": criteria.length + !!end }}
-        onKeyDown=${rad.roving}>
+        onKeyDown=${rad.roving}
+      >
         <thead>
           <tr>
             <td></td>

@@ -76,8 +76,7 @@ rad.report.tabs.debates = () => {
     const debates = wanted(state).length ? debatesOf(claim, runsOf(claim, state)) : claim.debates;
     const turns = range(claim.turns).filter(
       (turn) =>
-        (isMissing ||
-          debates.some((debate) => turn < debate.turns && fits(debate, turn, state))) &&
+        (isMissing || debates.some((debate) => turn < debate.turns && fits(debate, turn, state))) &&
         (!state.differ || differ(claim, turn, state)),
     );
     return turns.length || (debates.length && !claim.turns) ? { turns } : null;
@@ -113,9 +112,7 @@ rad.report.tabs.debates = () => {
         : Math.min(4, ...votes.map((vote) => 8 * share((other) => other !== vote)));
     };
     return range(debate.turns).flatMap((turn) =>
-      keys.map((key, at) =>
-        state.maxim && key !== state.maxim ? 0 : Math.ceil(level(turn, at)),
-      ),
+      keys.map((key, at) => (state.maxim && key !== state.maxim ? 0 : Math.ceil(level(turn, at)))),
     );
   };
   const Strip = ({ debate, state }) => {
