@@ -390,9 +390,15 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
         caption = "Scores of the sides against people's scores"
         tables.append(_page_table(caption, table(SIDE_COLUMNS, report.sides)))
     if not report.rows:
-        text = "The labels name no winner, so no panel has a score."
-        won = _page_table("Who won", table(SHARE_COLUMNS, report.shares))
-        yield board("Panels", [], "accuracy", text=[text], tables=[won, *tables])
+        text = ["The labels name no winner, so no panel has a score."]
+        wins: dict[str, list[str]] = {}
+        for won in sorted(report.wins, key=lambda row: -row.wins):
+            if won.dimension == "general":
+                result = f"{won.debater} wins {won.wins} of {count_of(won.debates, 'debate')}"
+                wins.setdefault(won.run, []).append(result)
+        text += [f"{run}: {names_of(results)}." for run, results in wins.items()]
+        tables.insert(0, _page_table("Which side won", table(SHARE_COLUMNS, report.shares)))
+        yield board("Panels", [], "accuracy", text=text, tables=tables)
     for dimension in dict.fromkeys(row.dimension for row in report.rows):
         of_dimension = [row for row in report.rows if row.dimension == dimension]
         constants = [row for row in of_dimension if row.basis == "constant"]
