@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import combinations
 from statistics import fmean
 from typing import Any, Final
@@ -78,22 +78,25 @@ def _in_words(criterion: Criterion) -> str:
     return f"{criterion.title}: {measure}"
 
 
-def lengths_of(
+def responses_of(
     conversations: Iterable[Conversation], names: Sequence[str]
-) -> dict[str, tuple[int, int, int]]:
-    """Return the words per response of each run: the median between the ends of the middle 90 %."""
-    lengths: dict[str, list[int]] = {}
+) -> dict[str, list[str]]:
+    """Return the texts of the responses of each run."""
+    texts: dict[str, list[str]] = {}
     for debate in conversations:
-        counts = [count_words(turn.response.content) for turn in debate.turns if turn.response]
-        if counts:
-            for run in debate.runs:
-                lengths.setdefault(names[run], []).extend(counts)
+        responses = [turn.response.content for turn in debate.turns if turn.response]
+        for run in debate.runs if responses else ():
+            texts.setdefault(names[run], []).extend(responses)
+    return texts
+
+
+def lengths_of(texts: Mapping[str, Iterable[str]]) -> dict[str, tuple[int, int, int]]:
+    """Return the words per response of each run: the median between the ends of the middle 90 %."""
     result = {}
-    for name, counts_of_run in lengths.items():
-        counts_of_run.sort()
-        cut = len(counts_of_run) // 20
-        middle = len(counts_of_run) // 2
-        result[name] = (counts_of_run[cut], counts_of_run[middle], counts_of_run[-1 - cut])
+    for name, of_run in texts.items():
+        counts = sorted(map(count_words, of_run))
+        cut = len(counts) // 20
+        result[name] = (counts[cut], counts[len(counts) // 2], counts[-1 - cut])
     return result
 
 
@@ -136,9 +139,7 @@ def agreement_of(
     while raters:
         order.append(max(raters, key=lambda name: kappas[order[-1], name] or 0))
         raters.remove(order[-1])
-    rows = []
-    for at, name in enumerate(order):
-        rows.append([kappas[before, name] for before in order[:at]])
+    rows = [[kappas[before, name] for before in order[:at]] for at, name in enumerate(order)]
     return {
         "caption": "How far judges agree, beyond chance",
         "note": _KAPPA,

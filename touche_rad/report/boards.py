@@ -156,7 +156,6 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
     names = [ranked.run for ranked in report.ranking]
     tested = {(row.measure, frozenset((row.run, row.against))): row for row in report.comparisons}
     pairs: dict[tuple[str, str], list[tuple[object, ...]]] = {}
-    results = {}
     for at, name in enumerate(names if len(names) <= _MOST_PAIRED else ()):
         for measures in ([first], [*others]):
             for pair in compare_runs(report.figures, names[at + 1 :], name, measures, units):
@@ -164,10 +163,10 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
                 figures = [
                     value and round(value, 6) for value in (row.difference, row.low, row.high)
                 ]
-                pairs.setdefault((row.run, row.against), []).append((*figures, row.significant))
-                if measures == [first]:
-                    results[row.run, row.against] = words.significance(row)
-    rows = [[*pair, figures, results[pair]] for pair, figures in pairs.items()]
+                pairs.setdefault((row.run, row.against), []).append(
+                    (*figures, row.significant, words.probability(row.p_holm))
+                )
+    rows = [[*pair, figures] for pair, figures in pairs.items()]
     return {"compared": [*others.values()], "pairs": rows}
 
 
@@ -239,7 +238,6 @@ def _judgements(report: JudgementReport) -> Board:
         _page_table(f"{row.run}, {row.maxim}: labels by answers", counts)
         for row, counts in report.confusions()
     ]
-    counted = f"{count_of(report.debates, 'labelled debate')}, {count_of(report.turns, 'turn')}"
     heads = [
         [criterion.title, f"{TITLES[MAIN[criterion.answers.kind]]} − baseline"]
         for criterion in measured
@@ -249,7 +247,8 @@ def _judgements(report: JudgementReport) -> Board:
         rows,
         report.measure,
         text=report.sentences(),
-        note=f"{counted}. {_drawn(report, 'debates')} Dashed: {base}. Bold differences are "
+        note=f"{count_of(report.debates, 'labelled debate')}, {count_of(report.turns, 'turn')}. "
+        f"{_drawn(report, 'debates')} Dashed: {base}. Bold differences are "
         "significant (p < .05, corrected by Holm). Exact kappa: Cohen’s, mean of the criteria, "
         "over all labelled turns; an answer is right or wrong, and a missing verdict counts as "
         f"{missing_answer(report.criteria)}. {_P_OF_BASELINE}",
@@ -294,9 +293,7 @@ def _against_baseline(
     elif len(runs) == 1:
         subject = f"{runs[0]} beats {baseline}"
     if rows[0]:
-        subject += f": {words.tested(rows[0])}"
-        if len(runs) > 1 and rows[0].p_holm is not None:
-            subject += f" over {len(runs)} comparisons"
+        subject += f": {words.tested(rows[0])} over {count_of(len(runs), 'comparison')}"
     relations = [f"{relation} on {names_of(on)}" for relation, on in groups.items() if on]
     return "; ".join([subject, *relations])
 
@@ -390,15 +387,9 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
         caption = "Scores of the sides against people's scores"
         tables.append(_page_table(caption, table(SIDE_COLUMNS, report.sides)))
     if not report.rows:
-        text = ["The labels name no winner, so no panel has a score."]
-        wins: dict[str, list[str]] = {}
-        for won in sorted(report.wins, key=lambda row: -row.wins):
-            if won.dimension == "general":
-                result = f"{won.debater} wins {won.wins} of {count_of(won.debates, 'debate')}"
-                wins.setdefault(won.run, []).append(result)
-        text += [f"{run}: {names_of(results)}." for run, results in wins.items()]
-        tables.insert(0, _page_table("Which side won", table(SHARE_COLUMNS, report.shares)))
-        yield board("Panels", [], "accuracy", text=text, tables=tables)
+        text = "The labels name no winner, so no panel has a score."
+        won = _page_table("Who won", table(SHARE_COLUMNS, report.shares))
+        yield board("Panels", [], "accuracy", text=[text], tables=[won, *tables])
     for dimension in dict.fromkeys(row.dimension for row in report.rows):
         of_dimension = [row for row in report.rows if row.dimension == dimension]
         constants = [row for row in of_dimension if row.basis == "constant"]
@@ -470,13 +461,15 @@ def tournament_board(result: Tournament) -> Board:
                 "cells": cells(columns, standing),
             }
         )
-    without_model = [] if result.judge_model else [f"{result.judge} {WITHOUT_MODEL}"]
     return board(
         lead(rows, "rating"),
         rows,
         "rating",
         digits=0,
-        warnings=[*without_model, *result.fallbacks()],
+        warnings=[
+            *([] if result.judge_model else [f"{result.judge} {WITHOUT_MODEL}"]),
+            *result.fallbacks(),
+        ],
         note=f"{'; '.join(result.notes())}. 1000 is average. {_drawn(result, 'claims')}",
         columns=[[head, ""] for head in columns.values()],
         matrix={

@@ -13,7 +13,6 @@ rad.report.tabs.debates = () => {
 
   const picked = (state) => (state.with || "").split(".").filter(Boolean).map(Number);
   const debateOf = (claim, run) => claim.debates.find(({ runs }) => runs.includes(run));
-  /* The runs that are picked or filtered. */
   const wanted = (state) => (state.run && !state.with ? [names.indexOf(state.run)] : picked(state));
   /* The shown runs: these, else the first few. */
   const runsOf = (claim, state) => {

@@ -6,7 +6,7 @@ The page is data: its scripts make the views of it, and texts are only ever set 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -31,6 +31,7 @@ from touche_rad.report._rankings import query_records
 from touche_rad.report._responses import (
     agreement_of,
     lengths_of,
+    responses_of,
     verdicts_by_claim,
 )
 from touche_rad.report.boards import (
@@ -55,7 +56,7 @@ from touche_rad.score.cautions import (
     judged_with_different_indexes,
     without_model,
 )
-from touche_rad.score.conversations import Conversation, topics
+from touche_rad.score.conversations import topics
 from touche_rad.score.naming import named
 from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
@@ -149,7 +150,8 @@ def write_report(
     origins = origins_of(paths)
     skipped = {path: BadLines(bad.skip) for path in paths}
     sources = read_sources(named(paths), criteria, origins, skipped, refused)
-    names_of_runs = [source.name for source in sources]
+    files_of_runs = {source.name: source.path for source in sources}
+    names_of_runs = list(files_of_runs)
     scored = None if boards else _score(sources, labels, criteria, policy, seed, bad)
     unscored = scored.refused if scored else {}
     sources = [
@@ -158,7 +160,6 @@ def write_report(
     judged = [source.debates if source.kind is Kind.EVALUATIONS else () for source in sources]
     lost = [of_run.count(LOST) for of_run in judged]
     made_by = ((source.name, source.origin.judged or source.origin.status) for source in sources)
-    files_of_runs = {source.name: source.path for source in sources}
     warnings = list(different_indexes(made_by))
     warnings += equal_files(source.path for source in sources)
     warnings += judged_with_different_indexes(
@@ -186,20 +187,21 @@ def write_report(
     responses: dict[str, Any] = {}
     all_topics = topics(debates_of_runs)
     conversations = [debate for topic in all_topics for debate in topic.conversations]
+    texts_of_runs = responses_of(conversations, names_of_runs)
     if conversations:
         responses["claims"] = verdicts_by_claim(all_topics, names_of_runs, lost, criteria)
-        responses["lengths"] = lengths_of(conversations, names_of_runs)
+        responses["lengths"] = lengths_of(texts_of_runs)
         if not is_one_judge or labels:
             responses["agreement"] = agreement_of(conversations, names_of_runs, criteria)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
         if flagged:
             warnings.append(flagged)
-        shown = debates_as_json(all_topics, names_of_runs, criteria, is_one_judge)
-        sections.append(_Section("debates", *shown))
+        sections.append(
+            _Section("debates", *debates_as_json(all_topics, names_of_runs, criteria, is_one_judge))
+        )
     values: Mapping[str, Mapping[str, float]] = {}
     if isinstance(scored, RetrievalReport):
-        measure = scored.measures[0]
-        values = {run: by_measure[measure] for run, by_measure in scored.values.items()}
+        values = {run: by_measure[scored.measures[0]] for run, by_measure in scored.values.items()}
     for name, records in (
         ("wholes", contest_records(sources, labels, bad)),
         ("queries", query_records(sources, queries or {}, index, labels, bad, values)),
@@ -212,45 +214,49 @@ def write_report(
         *faults,
         *((name, 1, error, "") for name, error in refused.items()),
         *_faults_of_sources(sources, skipped, {path.parent for path in ratings}),
-        *_odd_responses(conversations, names_of_runs),
+        *_odd_responses(texts_of_runs),
     ]
     ranked: set[str] = set()
     if scored is not None:
-        for run, number, text in faults_of(scored):
+        for fault in faults_of(scored):
             # The reader lists the debates and the turns without a verdict.
-            link = reader_link(verdict="none", run=run) if text.startswith("missing ") else ""
-            all_faults.append((run, number, text, link))
+            missing = reader_link(verdict="none", run=fault[0])
+            all_faults.append((*fault, missing if fault[2].startswith("missing ") else ""))
         ranked.update(row.run for row in scored.rows)
     for source in sources:
         places = [f"debate {at}" for at, debate in enumerate(source.debates, 1) if debate == LOST]
         if places:
             # Of a run with a rank, the scores count them.
-            number = 0 if source.name in ranked else len(places)
-            text = f"{count_of(len(places), 'lost debate')}: {names_of(places)}"
-            all_faults.append((source.name, number, text, ""))
+            all_faults.append(
+                (
+                    source.name,
+                    0 if source.name in ranked else len(places),
+                    f"{count_of(len(places), 'lost debate')}: {names_of(places)}",
+                    "",
+                )
+            )
 
     faulty: Counter[str] = Counter()
-    for name, number, *_ in all_faults:
+    links_of: dict[str, list[str]] = {}
+    for name, number, _, link in all_faults:
         faulty[name] += number
-    rows_of_files = [[*row, faulty[row[0]]] for row in _files(sources, refused, ratings, labels)]
+        if number:
+            links_of.setdefault(name, []).append(link)
     cost_heads, cost_rows = costs_of(costs or files_of_runs)
-    # What is so of all results of a run.
-    whole = [
-        f"{name}: {text}"
-        for name, number, text, _ in all_faults
-        if text.startswith(f"{number} of {number} ")
-    ]
-    cautions = [refused and f"not scored: {', '.join(refused)}", "; ".join(whole)]
     data = {
         "title": title or "touche-rad report",
         "boards": all_boards,
-        "warnings": [*filter(None, cautions), *warnings],
+        "warnings": [f"not scored: {', '.join(refused)}", *warnings] if refused else warnings,
         "equal": RANKS,
         "abouts": {source.name: source.origin.about for source in sources},
         "judges": {source.name: source.origin.plugin("judge") for source in sources},
         "faults": all_faults,
-        "badges": {name: _badge(name, faulty[name], all_faults) for name in +faulty},
-        "files": page_table("Files", [*_FILE_HEADS, "faults"], rows_of_files),
+        "badges": {name: _badge(faulty[name], *links) for name, links in links_of.items()},
+        "files": page_table(
+            "Files",
+            [*_FILE_HEADS, "faults"],
+            [[*row, faulty[row[0]]] for row in _files(sources, refused, ratings, labels)],
+        ),
         **responses,
     }
     if cost_rows:
@@ -259,8 +265,9 @@ def write_report(
     sentences = [all_boards[0]["title"], *all_boards[0]["text"]] if all_boards else []
     refused |= unscored
     # Faults without a number are counted by others.
-    counted = [fault[:3] for fault in all_faults if fault[1] and fault[0] not in refused]
-    warnings += faults_in_words(counted)
+    warnings += faults_in_words(
+        fault[:3] for fault in all_faults if fault[1] and fault[0] not in refused
+    )
     return ReportSummary(page, refused, warnings, sentences)
 
 
@@ -326,8 +333,8 @@ def _faults_of_sources(
     for source in sources:
         lines = skipped[source.path]
         if lines.count:
-            count = count_of(lines.count, "invalid line")
-            yield source.name, lines.count, f"{count} skipped; the first: {lines.first}", ""
+            text = f"{count_of(lines.count, 'invalid line')} skipped; the first: {lines.first}"
+            yield source.name, lines.count, text, ""
         origin = source.origin
         # The board of a tournament names the fallbacks of the speeches.
         if source.path.parent in tournaments:
@@ -342,26 +349,23 @@ def _faults_of_sources(
             if judgement.outcome.decision is not None and judgement.outcome.reason
         ]
         if reasons:
-            text = f"{len(reasons)} of {len(source.judgements)} verdicts are in part; the first: "
-            yield source.name, len(reasons), text + reasons[0], ""
+            yield (
+                source.name,
+                len(reasons),
+                f"{len(reasons)} of {len(source.judgements)} verdicts are in part; "
+                f"the first: {reasons[0]}",
+                "",
+            )
 
 
-def _badge(run: str, number: int, faults: Iterable[LinkedFault]) -> tuple[str, str]:
+def _badge(number: int, link: str, *others: str) -> tuple[str, str]:
     """Return what stands beside a run in the ranking: how many faults of what kind, and a link."""
-    links = [link for name, counted, _, link in faults if name == run and counted]
-    link = links[0] if len(links) == 1 else ""
+    link = "" if others else link
     return count_of(number, *_BADGES.get(link.partition("&run=")[0], ("fault",))), link
 
 
-def _odd_responses(
-    conversations: Sequence[Conversation], names: Sequence[str]
-) -> Iterator[LinkedFault]:
+def _odd_responses(texts: Mapping[str, Sequence[str]]) -> Iterator[LinkedFault]:
     """Yield how many answers of each run are empty, or have more words than the task allows."""
-    texts: dict[str, list[str]] = {}
-    for debate in conversations:
-        responses = [turn.response.content for turn in debate.turns if turn.response]
-        for run in debate.runs:
-            texts.setdefault(names[run], []).extend(responses)
     for name, answers in texts.items():
         empty = sum(map(is_blank, answers))
         if empty:
@@ -448,6 +452,6 @@ def _score(
         return None
     if kind is Kind.OUTCOMES:
         return score_contests(fitting, labels, seed=seed, bad=bad)
-    if truth is Kind.LABELS and are_debaters(fitting.values(), labels, policy, criteria):
-        return score_people(fitting, labels, criteria=criteria, policy=policy, seed=seed, bad=bad)
-    return score(fitting, labels, criteria=criteria, policy=policy, seed=seed, bad=bad)
+    is_of_people = truth is Kind.LABELS and are_debaters(fitting.values(), labels, policy, criteria)
+    scores: Callable[..., Scored] = score_people if is_of_people else score
+    return scores(fitting, labels, criteria=criteria, policy=policy, seed=seed, bad=bad)

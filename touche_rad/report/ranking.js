@@ -112,7 +112,7 @@
       () => (pair[1] && rad.report.hasDebates ? differing(pair) : []),
       pair,
     );
-    const [run, , figures = [], tested] =
+    const [run, , figures = []] =
       (pair[1] && board.pairs.find((row) => pair.every((name) => row.includes(name)))) || [];
     const [text, ...others] = figures.map(([difference, low, high]) => {
       const ends = run === pair[0] ? [low, high] : [-high, -low];
@@ -123,7 +123,7 @@
       <button class="plain" aria-label="Compare no runs" onClick=${clear}>×</button>
       <p>
         <b>${pair.join(" − ")}: </b>
-        ${pair[1] ? `${text} ${tested}.` : "select a second run."}
+        ${pair[1] ? `${text} ${figures[0][3] ? "" : "not "}significant, p ${figures[0][4]} (Holm).` : "select a second run."}
       </p>
       <p class="row soft num">
         ${others.map(
@@ -244,14 +244,18 @@
 
   const Ranking = () =>
     data.boards.map((board, at) => {
-      const cautions = [...(at ? [] : data.warnings), ...board.warnings].map(
+      /* True of all results of a run. */
+      const whole = data.faults
+        .filter(([, size, text]) => text.startsWith(`${size} of ${size} `))
+        .map(([name, , text]) => `${name}: ${text}`);
+      const cautions = [...(at ? [] : [...data.warnings, ...whole]), ...board.warnings].map(
         (text) => html`<p class="soft caution">${text}</p>`,
       );
       const [title, ...rest] = board.title.split("; ");
       return html`<section class="board">
         <${at ? "h2" : "h1"}>${title}<//>
-        ${rest[0] && html`<p class="answer">${rest.join("; ")}</p>`} ${cautions.slice(0, 3)}
-        ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`} ${cautions.slice(3)}
+        ${rest[0] && html`<p class="answer">${rest.join("; ")}</p>`} ${cautions.slice(0, 4)}
+        ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`} ${cautions.slice(4)}
         ${board.text.map((text) => html`<p>${text}</p>`)}
         <p class="soft">${board.note}</p>
         ${board.matrix && html`<${Matrix} ...${board.matrix} />`}

@@ -4,7 +4,7 @@
   const { html } = rad;
   const tabs = [...document.querySelectorAll(".bar nav a")];
   const names = tabs.map((tab) => tab.hash.slice(1));
-  /* Each view makes what it needs of the data when it is first shown. */
+  /* Each is made when it is first shown. */
   const views = {};
   const App = () => {
     const address = rad.report.useAddress();

@@ -53,14 +53,6 @@ def _limits(low: float | None, high: float | None, p: float | None) -> str:
     return f"{between(low, high)}, p (Holm) {corrected}"
 
 
-def significance(row: RunComparison) -> str:
-    """Say whether two runs differ significantly, with the corrected p."""
-    if row.p_holm is None:
-        return "not tested"
-    text = "significant" if row.significant else "not significant"
-    return f"{text}, p {probability(row.p_holm)} (Holm)"
-
-
 def probability(p: float | None) -> str:
     """Format a p-value, such as `.034`, or `< .001`; a dash if there is none."""
     if p is not None and p < 0.001:
