@@ -173,8 +173,9 @@ def test_one_file_opens_and_searches_debates_of_all_parts(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
     debates = [make_debate((f"word{n}", "x " * 60_000, "t"), claim=f"Claim {n}.") for n in range(8)]
-    run = write_evaluations(tmp_path / "run.jsonl", debates)
-    summary = write_report([run], tmp_path / "report.html")
+    summary = write_report(
+        [write_evaluations(tmp_path / "run.jsonl", debates)], tmp_path / "report.html"
+    )
     page = open_page(f"{summary.page.as_uri()}#d8-t1")
     page.wait_for_selector("#d8-t1")
     assert "Claim 7." in page.locator(TITLE).inner_text()
@@ -206,8 +207,9 @@ def test_keys_go_to_debates_and_turns(open_page: OpenPage, judges: str) -> None:
 
 def test_marks_follow_hover_and_focus(open_page: OpenPage, tmp_path: Path) -> None:
     texts = ("Zoos help.", "Zoos breed rare animals.", "Zoos breed rare animals. They cost little.")
-    run = write_evaluations(tmp_path / "run.jsonl", [make_debate(texts)])
-    write_report([run], tmp_path / "report.html")
+    write_report(
+        [write_evaluations(tmp_path / "run.jsonl", [make_debate(texts)])], tmp_path / "report.html"
+    )
     page = open_page(f"{(tmp_path / 'report.html').as_uri()}#debates")
     page.locator("mark").first.hover()
     assert_count(page, ".sentence.lit", 1)
@@ -383,8 +385,10 @@ def test_a_report_of_592_debates_opens_fast(open_page: OpenPage, tmp_path: Path)
         session.send("Performance.enable")
         page.goto(f"{summary.page.as_uri()}#debates")
         wait_for_position(page, "1 of 592")
-        metrics = session.send("Performance.getMetrics")["metrics"]
-        seconds = {metric["name"]: metric["value"] for metric in metrics}
+        seconds = {
+            metric["name"]: metric["value"]
+            for metric in session.send("Performance.getMetrics")["metrics"]
+        }
         spent.append(sum(seconds[name] for name in WORK))
     assert min(spent) < 0.7
     rows = page.locator(".list li")
@@ -397,8 +401,11 @@ def test_a_report_of_592_debates_opens_fast(open_page: OpenPage, tmp_path: Path)
 @pytest.mark.parametrize("out", ["report.html", "report"])
 def test_hostile_texts_stay_texts(open_page: OpenPage, tmp_path: Path, out: str) -> None:
     debates = [make_debate(*((text, end, text) for end in NASTY[:3]), claim=text) for text in NASTY]
-    run = write_evaluations(tmp_path / "nasty.jsonl", debates)
-    summary = write_report([run], tmp_path / out, title=f"Honest {NASTY[1]}")
+    summary = write_report(
+        [write_evaluations(tmp_path / "nasty.jsonl", debates)],
+        tmp_path / out,
+        title=f"Honest {NASTY[1]}",
+    )
     page = open_page(f"{summary.page.as_uri()}#d1&text={quote('<script>')}")
     page.wait_for_selector(".reader .turn")
     assert page.title().startswith("Honest")
@@ -412,15 +419,19 @@ def test_rankings_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     run.write_text("claim-1 Q0 101.1 1 2.0 t\nclaim-2 Q0 102.1 1 2.0 t\n", "utf-8")
     qrels = tmp_path / "qrels"
     qrels.write_text("claim-1 0 101.1 1\nclaim-2 0 102.2 1\n", "utf-8")
-    texts = {"claim-1": "First claim", "claim-2": "Second claim"}
-    write_report([run], tmp_path / "r.html", labels=qrels, queries=texts, index="demo")
+    write_report(
+        [run],
+        tmp_path / "r.html",
+        labels=qrels,
+        queries={"claim-1": "First claim", "claim-2": "Second claim"},
+        index="demo",
+    )
     page = open_page(f"{(tmp_path / 'r.html').as_uri()}#q2", phone=True)
     wait_for_position(page, "2 of 2")
     page.wait_for_selector(".reader li .text")
     assert "Second claim" in page.locator(TITLE).inner_text()
     assert page.locator(".reader li .text").inner_text()
-    values = page.locator(".list a .soft").all_inner_texts()
-    assert values == ["a 1.00", "a .00"]
+    assert page.locator(".list a .soft").all_inner_texts() == ["a 1.00", "a .00"]
     assert_count(page, "select", 0)
     assert_accessible(page)
     assert_fits(page)
@@ -447,8 +458,12 @@ def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     runs = []
     for judge, winner in (("a", "Mara"), ("b", "Teo")):
         outcome = {"winner": winner, "scores": {"Mara": {"general": 8}, "Teo": {"general": 5}}}
-        line = {"id": contest["id"], "judge": judge, "outcome": outcome}
-        runs.append(write_records(tmp_path / f"{judge}.jsonl", line))
+        runs.append(
+            write_records(
+                tmp_path / f"{judge}.jsonl",
+                {"id": contest["id"], "judge": judge, "outcome": outcome},
+            )
+        )
     write_report(runs, tmp_path / "w.html", labels=demo_file("contests.jsonl"))
     for phone in (False, True):
         page = open_page(

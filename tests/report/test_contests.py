@@ -63,8 +63,7 @@ def verdict_of(page: Page) -> dict[str, Any]:
 
 
 def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: Path) -> None:
-    run = write_outcome(Path("o.jsonl"), reason="PART")
-    page = report_page(run, "--labels", CONTESTS)
+    page = report_page(write_outcome(Path("o.jsonl"), reason="PART"), "--labels", CONTESTS)
     check_page("panel", Path("report.html"), tmp_path)
     (debate,) = debates_of(page)
     verdict = verdict_of(page)
@@ -85,8 +84,7 @@ def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner(tmp_path: P
 def test_an_entry_says_who_won_and_whether_the_panel_is_wrong() -> None:
     gold = read_records(CONTESTS)[0]
     for winner in gold["sides"]:
-        run = write_outcome(Path("o.jsonl"), winner=winner)
-        page = report_page(run, "--labels", CONTESTS)
+        page = report_page(write_outcome(Path("o.jsonl"), winner=winner), "--labels", CONTESTS)
         (entry,) = page.data["data-wholes"]
         side = gold["sides"][winner]
         assert entry["tags"]["winner"] == [side, f"{side} by o"]
@@ -144,16 +142,18 @@ def test_a_graph_and_lists_of_records_are_shown() -> None:
     graph.add(1, EVIL, SpeechOrigin("pro", 1))
     graph.add(2, EVIL, SpeechOrigin("con", 1))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
-    run = write_outcome(Path("o.jsonl"), details={"graph": as_json(graph)})
-    verdict = verdict_of(report_page(run))
+    verdict = verdict_of(
+        report_page(write_outcome(Path("o.jsonl"), details={"graph": as_json(graph)}))
+    )
     assert verdict["graph"] == as_json(graph)
     assert [table["caption"] for table in verdict["tables"]] == ["graph nodes", "graph edges"]
 
 
 def test_details_of_any_shape_are_shown() -> None:
     rows = [{"a": None, "b": [1, "x"]}, {"a": {"inner": [{"c": 5}]}}, "no record"]
-    run = write_outcome(Path("o.jsonl"), details={"rows": rows, "edges": 3})
-    outer, inner = verdict_of(report_page(run))["tables"]
+    outer, inner = verdict_of(
+        report_page(write_outcome(Path("o.jsonl"), details={"rows": rows, "edges": 3}))
+    )["tables"]
     assert outer["heads"] == ["a", "b"]
     assert outer["rows"][0] == ["–", "1, x"]
     assert (inner["heads"], inner["rows"]) == (["c"], [["5"]])
@@ -162,6 +162,7 @@ def test_details_of_any_shape_are_shown() -> None:
 def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments() -> None:
     scores = {"FIRST.": 4, "": None, "SECOND.": 9, "THIRD.": 8}
     pieces = [speech_score(score=score, comment=comment) for comment, score in scores.items()]
-    run = write_outcome(Path("o.jsonl"), details={"timeline": pieces})
-    timeline = verdict_of(report_page(run))["timeline"]
+    timeline = verdict_of(
+        report_page(write_outcome(Path("o.jsonl"), details={"timeline": pieces}))
+    )["timeline"]
     assert timeline["rows"] == [["argument", [[7, "FIRST. SECOND. THIRD."]]]]

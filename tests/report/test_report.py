@@ -391,7 +391,8 @@ def test_the_title_says_on_which_criteria_a_run_beats_the_baseline() -> None:
     (board,) = report_page([run], Path("r.html"), labels=LABELS).data["report"]["boards"]
     assert board["title"] == (
         "No run beats always-yes; a: −.07 [−.11, −.03], p (Holm) = .001 over 1 comparison; "
-        "better on Quality (+.21); worse on Manner (−.48); not significantly different on Quantity (.00) and Relation (.00)"
+        "better on Quality (+.21); worse on Manner (−.48); "
+        "not significantly different on Quantity (.00) and Relation (.00)"
     )
     significant = [delta[1] for delta in board["rows"][1]["cells"][:4]]
     assert significant == [False, True, False, True]

@@ -85,8 +85,9 @@ def mark(text: str, compared: Iterable[tuple[int, str, int]]) -> list[MarkedPart
 
 def _sentences(response: Response, user: Sequence[str]) -> list[dict[str, Any]]:
     """Return the sentences of the whole text; those that claim something have their support."""
-    texts = [argument.text for argument in response.arguments]
-    findings = findings_in(response.content, texts, user)
+    findings = findings_in(
+        response.content, [argument.text for argument in response.arguments], user
+    )
     rows = []
     for number, text in enumerate(sentences(response.content), 1):
         row = {"number": number, "text": text, "state": "free", "why": "", "source": None}

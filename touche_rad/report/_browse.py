@@ -109,9 +109,8 @@ def _filters(
     if len(runs) > 1:
         filters = [("run", "Run", [(run, run) for run in runs]), ("differ", "Turns", _DIFFERENCES)]
     if any(debate[6] for debate in debates):  # judged
-        keys = [(criterion.key, criterion.title) for criterion in criteria]
         filters += [
-            ("maxim", "Criterion", keys),
+            ("maxim", "Criterion", [(criterion.key, criterion.title) for criterion in criteria]),
             ("verdict", "Verdict", [*answers, ("none", "no verdict")]),
         ]
     if not is_one_judge and any(len(debate[6]) > 1 for debate in debates):

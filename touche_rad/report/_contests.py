@@ -185,8 +185,12 @@ def _timeline_of(details: Mapping[str, Any]) -> dict[str, Any] | None:
         for number in sorted(speakers):
             parts = of_speech.get(number, ())
             scores = [row["score"] for row in parts if isinstance(row.get("score"), int | float)]
-            comments = (str(row.get("comment") or "") for row in parts)
-            cells.append((fmean(scores) if scores else None, " ".join(filter(None, comments))))
+            cells.append(
+                (
+                    fmean(scores) if scores else None,
+                    " ".join(filter(None, (str(row.get("comment") or "") for row in parts))),
+                )
+            )
         rows.append((name, cells))
     return {"speeches": sorted(speakers.items()), "rows": rows} if rows else None
 

@@ -46,8 +46,13 @@ def query_records(
             ranking = rankings.setdefault(row.query, {}).setdefault(name, [])
             if len(ranking) < _SHOWN_ARGUMENTS:
                 argument = arguments.get(row.document) if arguments else None
-                relevance = qrels.get((row.query, row.document))
-                ranking.append((row.document, argument.text if argument else "", relevance))
+                ranking.append(
+                    (
+                        row.document,
+                        argument.text if argument else "",
+                        qrels.get((row.query, row.document)),
+                    )
+                )
     for query in sorted(rankings):
         shown = [
             f"{run} {number(of_run[query])}" for run, of_run in values.items() if query in of_run

@@ -117,8 +117,9 @@ def agreement_of(
         for run, name in enumerate(names):
             for verdicts in verdicts_of.get(run) or [{}] * len(conversation.turns):
                 for criterion in criteria:
-                    place = place_of_verdict(criterion, verdicts.get(criterion.key))
-                    votes[name, criterion.key].append(place)
+                    votes[name, criterion.key].append(
+                        place_of_verdict(criterion, verdicts.get(criterion.key))
+                    )
     voted = {rater for (rater, _), places in votes.items() if {*places} - {None}}
     raters = [name for name in ("label", *names) if name in voted]
     if len(raters) < 2:
@@ -132,8 +133,7 @@ def agreement_of(
             table = count_answers(pairs, size_of(criterion))
             if table.any():
                 of_criteria.append(float(kappa(table, distances(criterion))))
-        mean = fmean(of_criteria) if of_criteria else None
-        kappas[first, second] = kappas[second, first] = mean
+        kappas[first, second] = kappas[second, first] = fmean(of_criteria) if of_criteria else None
 
     order = [raters.pop(0)]
     while raters:

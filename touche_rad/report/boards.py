@@ -130,8 +130,7 @@ def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
     if report.comparisons:
         content["columns"].append(["p (Holm)", "against the first"])
         for row in content["rows"]:
-            p = report.p_against_first(row["run"], measure)
-            row["cells"].append(words.probability(p))
+            row["cells"].append(words.probability(report.p_against_first(row["run"], measure)))
     table = _page_table("All measures", report.board())
     table["csv"] = csv_link(csv_text(report.records()))
     return {**content, "tables": [*content["tables"], table]}
@@ -166,8 +165,10 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
                 pairs.setdefault((row.run, row.against), []).append(
                     (*figures, row.significant, words.probability(row.p_holm))
                 )
-    rows = [[*pair, figures] for pair, figures in pairs.items()]
-    return {"compared": [*others.values()], "pairs": rows}
+    return {
+        "compared": [*others.values()],
+        "pairs": [[*pair, figures] for pair, figures in pairs.items()],
+    }
 
 
 def _drawn(report: Report | ContestReport | Tournament, units: str) -> str:
@@ -326,8 +327,15 @@ def _shares(report: ShareReport) -> Board:
         measure = measured.pop(0).key
     rows = []
     for row, others in _ranked_rows(report, "yes"):
-        counts = [report.debates[row["run"]]] if report.debates else []
-        rows.append({**row, "cells": [*(number(part.yes) for part in others), *counts]})
+        rows.append(
+            {
+                **row,
+                "cells": [
+                    *(number(part.yes) for part in others),
+                    *([report.debates[row["run"]]] if report.debates else []),
+                ],
+            }
+        )
     heads = [[share.criterion.title, share.category] for share in measured]
     tables = []
     if report.truth:
@@ -384,8 +392,11 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
         tables.append(_page_table("Biases of the winners", table(BIAS_COLUMNS, report.biases)))
         note += f" {BIASES.capitalize()}"
     if report.sides:
-        caption = "Scores of the sides against people's scores"
-        tables.append(_page_table(caption, table(SIDE_COLUMNS, report.sides)))
+        tables.append(
+            _page_table(
+                "Scores of the sides against people's scores", table(SIDE_COLUMNS, report.sides)
+            )
+        )
     if not report.rows:
         text = "The labels name no winner, so no panel has a score."
         won = _page_table("Who won", table(SHARE_COLUMNS, report.shares))

@@ -34,11 +34,11 @@ def costs_of(runs: Mapping[str, Path]) -> tuple[list[str], list[list[Any]]]:
     """Return the model calls of each step of the runs, by their status files, with heads."""
     rows = []
     for run, path in runs.items():
-        plugins = read_status(path).get("usage", {}).get("plugins", {})
-        for plugin, steps in plugins.items():
+        for plugin, steps in read_status(path).get("usage", {}).get("plugins", {}).items():
             for step, counts in steps.items():
-                numbers = [round(counts.get(name) or 0) for name in _COSTS.values()]
-                rows.append([run, plugin, step, *numbers])
+                rows.append(
+                    [run, plugin, step, *[round(counts.get(name) or 0) for name in _COSTS.values()]]
+                )
     return ["run", "plugin", "step", *_COSTS], rows
 
 

@@ -80,8 +80,12 @@ def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:
     result = {}
     for path in paths:
         status = read_status(path)
-        judged = by_digest.get(str(status.get("identity", {}).get("input")), {})
-        result[path] = RunOrigin(status, judged if status.get("verb") == "judge" else {})
+        result[path] = RunOrigin(
+            status,
+            by_digest.get(str(status.get("identity", {}).get("input")), {})
+            if status.get("verb") == "judge"
+            else {},
+        )
     return result
 
 
@@ -121,8 +125,10 @@ def read_sources(
         if kind is Kind.EVALUATIONS:
             return replace(source, debates=list(read_judged(path, criteria, bad)))
         if kind in files.DEBATES:
-            views = files.read_views(path, bad, keep_lost=True)
-            return replace(source, debates=[(debate, ()) for debate, _ in views])
+            return replace(
+                source,
+                debates=[(debate, ()) for debate, _ in files.read_views(path, bad, keep_lost=True)],
+            )
         if kind is Kind.CONTESTS:
             return replace(source, contests=list(files.read_contests(path, bad)))
         if kind is Kind.OUTCOMES:
@@ -137,8 +143,7 @@ def read_sources(
     sources = []
     for source in each_run(runs, read, refused).values():
         debaters = sorted({debater_of(debate) for debate, _ in source.debates} - {""})
-        origin = replace(source.origin, debater=names_of(debaters))
-        sources.append(replace(source, origin=origin))
+        sources.append(replace(source, origin=replace(source.origin, debater=names_of(debaters))))
     return sources
 
 
