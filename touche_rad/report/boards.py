@@ -344,6 +344,7 @@ def _shares(report: ShareReport) -> Board:
         heads.append(["debates", ""])
     title = lead(rows, measure)
     pairs: Board = {}
+    about_p = f" {_P_OF_BASELINE}" if report.baselines else ""
     if report.not_ranked or len(report.runs) == len(report.baselines) + 1:
         title, *text = text
     if not report.not_ranked:
@@ -355,7 +356,7 @@ def _shares(report: ShareReport) -> Board:
         measure,
         text=text,
         note=f"{count_of(report.claims, 'claim')}. Mean of the criteria; {report.source}. "
-        f"{_drawn(report, 'claims')} {_P_OF_BASELINE if report.baselines else ''}".rstrip(),
+        f"{_drawn(report, 'claims')}{about_p}",
         columns=heads,
         tables=tables,
         **pairs,
