@@ -437,8 +437,12 @@ def _score(
     fitting = {source.name: source.path for source in sources if source.kind is kind}
     if truth is Kind.LABELS and not fitting:
         # People's answers rank also debates without verdicts.
-        answers = list(files.read_labels(labels, criteria=criteria))
-        if known_reference(labels, answers, criteria, policy.debates):
+        if known_reference(
+            labels,
+            list(files.read_labels(labels, criteria=criteria)),
+            criteria,
+            policy.debates,
+        ):
             fitting = {source.name: source.path for source in sources if source.debates}
     if not fitting:
         # Debates are shown with their labels, and contests with their winners, also without runs.
