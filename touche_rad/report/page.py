@@ -435,15 +435,18 @@ def _score(
     if truth in files.DEBATES and any(source.judgements for source in sources):
         kind = Kind.OUTCOMES
     fitting = {source.name: source.path for source in sources if source.kind is kind}
-    if truth is Kind.LABELS and not fitting:
-        # People's answers rank also debates without verdicts.
-        if known_reference(
+    # People's answers rank also debates without verdicts.
+    if (
+        truth is Kind.LABELS
+        and not fitting
+        and known_reference(
             labels,
             list(files.read_labels(labels, criteria=criteria)),
             criteria,
             policy.debates,
-        ):
-            fitting = {source.name: source.path for source in sources if source.debates}
+        )
+    ):
+        fitting = {source.name: source.path for source in sources if source.debates}
     if not fitting:
         # Debates are shown with their labels, and contests with their winners, also without runs.
         shows_labels = any(
