@@ -38,8 +38,9 @@ def contest_records(
         identity = source.origin.status.get("identity")
         index = index_in_words(identity) if identity else ""
         for judgement in source.judgements:
-            judge = f"{judgement.judge} {index}".rstrip()
-            judgements.setdefault(judgement.id, []).append((source.name, judge, judgement))
+            judgements.setdefault(judgement.id, []).append(
+                (source.name, f"{judgement.judge} {index}".rstrip(), judgement)
+            )
     for key in judgements or contests:
         contest_of_key = contests.get(key)
         names = _names_of_debaters(contest_of_key) if contest_of_key else {}

@@ -139,7 +139,9 @@ def agreement_of(
     while raters:
         order.append(max(raters, key=lambda name: kappas[order[-1], name] or 0))
         raters.remove(order[-1])
-    rows = [[kappas[before, name] for before in order[:at]] for at, name in enumerate(order)]
+    rows = []
+    for at, name in enumerate(order):
+        rows.append([kappas[before, name] for before in order[:at]])
     return {
         "caption": "How far judges agree, beyond chance",
         "note": _KAPPA,

@@ -183,8 +183,7 @@ def lead(rows: Sequence[Board], measure: str) -> str:
     if len(runs) == 1:
         return f"{runs[0]['run']}: {measure} {number(runs[0]['value'])}"
     best = [row["run"] for row in runs if number(row["value"]) == number(runs[0]["value"])]
-    have = "has" if len(best) == 1 else "have"
-    title = f"{names_of(best)} {have} the highest {measure}"
+    title = names_of(best) + (" has" if len(best) == 1 else " have") + f" the highest {measure}"
     with_rank_1 = sum(row["rank"] == 1 for row in runs)
     if not with_rank_1:
         title += "; differences are not tested"
