@@ -85,8 +85,9 @@ def responses_of(
     texts: dict[str, list[str]] = {}
     for debate in conversations:
         responses = [turn.response.content for turn in debate.turns if turn.response]
-        for run in debate.runs if responses else ():
-            texts.setdefault(names[run], []).extend(responses)
+        if responses:
+            for run in debate.runs:
+                texts.setdefault(names[run], []).extend(responses)
     return texts
 
 

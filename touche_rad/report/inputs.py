@@ -59,7 +59,8 @@ def _refuse_links_out(folder: Path, inputs: Sequence[Path]) -> None:
     """
     root = Path(os.path.realpath(folder))
     for path in inputs:
-        for file in [*path.iterdir()] if path.is_dir() else [path]:
+        files_of_input = [*path.iterdir()] if path.is_dir() else [path]
+        for file in files_of_input:
             if not Path(os.path.realpath(file)).is_relative_to(root):
                 raise UserError(f"{file} is a link out of {folder}: name the file itself")
 
