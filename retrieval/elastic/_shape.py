@@ -14,7 +14,6 @@ from retrieval.index.engine import K1, B
 from retrieval.index.statements import ROLES
 from touche_rad import files
 from touche_rad.debate import Argument
-from touche_rad.files.records import parse
 from touche_rad.text import encodable
 
 if TYPE_CHECKING:
@@ -146,6 +145,6 @@ def document(
 def argument(source: Mapping[str, Any], name: str, *, ours: bool = True) -> Argument:
     """Return the argument of a document, ours or the official index's."""
     if "line" in source:
-        return files.argument_of(parse(source["line"]))
+        return files.argument_of(json.loads(source["line"]))  # a lone surrogate stays
     fields = {key: value for key, value in source.items() if not ours or key in _FIELDS}
     return files.argument_of({"id": name, **fields})

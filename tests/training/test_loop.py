@@ -228,7 +228,7 @@ def test_a_tiny_model_goes_through_two_rounds_and_is_stopped_four_times(plan: Pa
     letters = load_tokenizer("tiny").convert_tokens_to_ids([*'abcde"'])
     bias = ",".join(f'"{token}": 10' for token in letters)  # short words instead of random bytes
     out = plan.parent / "out"
-    player = write_launcher(plan.parent / "player")
+    player = write_launcher(Path("player").absolute())
     with serving() as server:
         server.always = example_answer
         # Without the guard, which leaves out what a model by chance says.

@@ -52,7 +52,7 @@ def killed(
 ) -> None:
     """Train in a process of its own that dies after a step, beyond its first checkpoint."""
     words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    files = (source, "-o", out, "--base", tiny, "-q", *words)
+    files = (source.absolute(), "-o", out.absolute(), "--base", tiny, "-q", *words)
     dying = [sys.executable, "-m", "tests.training.dying", str(at), "train", method]
     command = [*dying, *map(str, files)]
     here = Path(__file__).parents[2]
