@@ -424,6 +424,11 @@ def test_a_file_that_is_no_tournament_is_refused(tmp_path: Path, demo_index_path
     broken = Path("ratings.json")
     result = run_with_model(tmp_path, demo_index_path)[0].model_dump(mode="json")
     first = result["standings"][0] | {"asked": {"calls": 1}}
-    for change in ({"shares": 5}, {"shares": [[10**400]]}, {"judge": None}, {"standings": [first]}):
+    for change in (
+        {"shares": 5},
+        {"shares": [[10**400] * 2] * 2},
+        {"judge": None},
+        {"standings": [first]},
+    ):
         broken.write_text(json.dumps(result | change))
         touche_rad("report", broken, "-o", page, code=2, err=str(broken))
