@@ -6,6 +6,7 @@ DEMO_OUT ?= demo
 AUDIT_SERVICE ?= pypi
 # Python that is compiled once starts in half the time, and the tests start it often.
 unexport PYTHONDONTWRITEBYTECODE
+export PIP_DISABLE_PIP_VERSION_CHECK := 1
 PYTEST := $(BIN)/python -m pytest -n auto
 PRETTIER := node_modules/prettier/bin/prettier.cjs
 SCRIPTS := '{touche_rad,docs}/**/*.{js,css}' '!**/vendor/**'
@@ -80,6 +81,7 @@ $(VENV)/python.stamp:
 	touch $@
 
 $(VENV)/core.stamp: $(VENV)/python.stamp pyproject.toml
+	@echo "installing touche-rad and its requirements into $(VENV), which takes a minute or two"
 	$(BIN)/python -m pip install --quiet --editable .
 	touch $@
 

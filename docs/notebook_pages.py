@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from reference_pages import write_page
+
 
 def write(notebooks: Path, folder: Path) -> None:
     """Write a page for each notebook to a folder."""
     folder.mkdir(parents=True, exist_ok=True)
     for path in sorted(notebooks.glob("*.ipynb")):
         notebook = json.loads(path.read_text("utf-8"))
-        text = "\n".join(_page(notebook["cells"])) + "\n"
-        page = folder / f"{path.stem}.md"
-        if not page.exists() or page.read_text("utf-8") != text:
-            page.write_text(text, "utf-8")
+        write_page(folder / f"{path.stem}.md", _page(notebook["cells"]))
 
 
 def _page(cells: list[dict[str, Any]]) -> Iterator[str]:

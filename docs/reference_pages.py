@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ MODULES = {
 
 
 def write(folder: Path) -> None:
-    """Write all generated pages into a folder; a page that is up to date keeps its time."""
+    """Write all generated pages into a folder."""
     pages = {
         "commands": commands_page(),
         "plugins": plugins_page(),
@@ -45,9 +45,14 @@ def write(folder: Path) -> None:
     }
     folder.mkdir(exist_ok=True)
     for name, lines in pages.items():
-        path, text = folder / f"{name}.md", "\n".join(lines) + "\n"
-        if not path.exists() or path.read_text("utf-8") != text:
-            path.write_text(text, "utf-8")
+        write_page(folder / f"{name}.md", lines)
+
+
+def write_page(path: Path, lines: Iterable[str]) -> None:
+    """Write a page; one that is up to date keeps its time."""
+    text = "\n".join(lines) + "\n"
+    if not path.exists() or path.read_text("utf-8") != text:
+        path.write_text(text, "utf-8")
 
 
 def _head(title: str, text: str) -> Iterator[str]:
@@ -95,12 +100,11 @@ def _help(command: click.Command, parent: click.Context, name: str) -> Iterator[
 
 def plugins_page() -> Iterator[str]:
     """Yield each plugin with its options and profiles."""
-    yield from (
-        "# Plugins",
-        "",
-        "What `touche-rad list NAME` prints, for all plugins that come with",
+    yield from _head(
+        "Plugins",
+        "What `touche-rad list NAME` prints, for all plugins that come with touche-rad. An option "
+        "is set by `-O NAME=VALUE`, or as `plugin(NAME=VALUE)`.",
     )
-    yield from ("touche-rad. An option is set by `-O NAME=VALUE`, or as `plugin(NAME=VALUE)`.", "")
     for kind in KINDS:
         plugins = [one for one in registered(kind).values() if one.source == "touche-rad"]
         if plugins:
@@ -131,12 +135,10 @@ def _cell(text: str) -> str:
 
 def files_page() -> Iterator[str]:
     """Yield the JSON schema of each kind of file."""
-    yield from (
-        "# Files",
-        "",
-        "One line of each kind of file, as a JSON schema. `touche-rad schema KIND`",
+    yield from _head(
+        "Files",
+        "One line of each kind of file, as a JSON schema. `touche-rad schema KIND` prints it.",
     )
-    yield from ("prints it.", "")
     for name, kind in names().items():
         schema = json.dumps(schema_of(kind), ensure_ascii=False, indent=2)
         yield from (f"## {name}", "", "```json", schema, "```", "")
@@ -145,12 +147,11 @@ def files_page() -> Iterator[str]:
 def http_page() -> Iterator[str]:
     """Yield each path of the server with its request and answers."""
     schema = _server_schema()
-    yield from (
-        "# HTTP",
-        "",
-        "What `touche-rad serve` answers. The whole description as OpenAPI is at",
+    yield from _head(
+        "HTTP",
+        "What `touche-rad serve` answers. The whole description as OpenAPI is at `/openapi.json` "
+        "of a running server.",
     )
-    yield from ("`/openapi.json` of a running server.", "")
     for path, operations in schema["paths"].items():
         for method, operation in operations.items():
             yield from (f"## {method.upper()} {path}", "")
@@ -189,12 +190,11 @@ def _resolved(value: Any, schema: dict[str, Any]) -> Any:
 
 def messages_page() -> Iterator[str]:
     """Yield the message of each error in the code, by part of the software."""
-    yield from (
-        "# All error messages",
-        "",
-        "`…` stands for a name, a number or another part of the line.",
+    yield from _head(
+        "All error messages",
+        "`…` stands for a name, a number or another part of the line. The fixes of common ones are "
+        "in [When it goes wrong](../errors.md).",
     )
-    yield from ("The fixes of common ones are in [When it goes wrong](../errors.md).", "")
     codes = exit_codes()
     parts: dict[str, dict[str, int]] = {}
     for one in collect_messages():

@@ -25,13 +25,13 @@ def reciprocal_rank(
             id_ = hit.argument.id
             scores[id_] = scores.get(id_, 0.0) + weight / (k + rank)
             first.setdefault(id_, hit)
-    return ranked([first[id_].model_copy(update={"score": score}) for id_, score in scores.items()])
+    return ranked([first[id_].replace(score=score) for id_, score in scores.items()])
 
 
 def ranked(hits: Sequence[Hit]) -> list[Hit]:
     """Sort by score, then id, and set the ranks from 0."""
     ordered = sorted(hits, key=lambda hit: (-hit.score, hit.argument.id))
-    return [hit.model_copy(update={"rank": rank}) for rank, hit in enumerate(ordered)]
+    return [hit.replace(rank=rank) for rank, hit in enumerate(ordered)]
 
 
 def best_of(hits: Sequence[Hit]) -> list[Hit]:
@@ -44,4 +44,4 @@ def scaled(hits: Sequence[Hit]) -> list[Hit]:
     top = max((hit.score for hit in hits), default=0.0)
     if top <= 0:
         return list(hits)
-    return [hit.model_copy(update={"score": hit.score / top}) for hit in hits]
+    return [hit.replace(score=hit.score / top) for hit in hits]

@@ -9,6 +9,7 @@ from retrieval.index.analyser import tokens
 from retrieval.index.statements import ROLES, SIGNS
 from touche_rad.debate import Argument
 from touche_rad.frozen import frozen
+from touche_rad.lists import overlap
 
 SIBLING: Final = 0.8
 """The weight of a link over a claim of a third argument; direct links weigh 1."""
@@ -46,9 +47,12 @@ class HasLinks(Protocol):
         """Returns the links of an argument by its id; None if the index stores none."""
 
 
+def link_between(argument: Argument, from_role: str, linked: Argument, to_role: str) -> Link:
+    """Return the link from an argument to another one by their statements in these roles."""
+    near = alike(argument.text_of(from_role), linked.text_of(to_role))
+    return Link(linked, from_role, to_role, near)
+
+
 def alike(first: str, second: str) -> float:
     """Return the Jaccard similarity of the stems of two texts."""
-    stems = set(tokens(first))
-    second_stems = set(tokens(second))
-    either = stems | second_stems
-    return len(stems & second_stems) / len(either) if either else 0.0
+    return overlap(set(tokens(first)), set(tokens(second)))

@@ -9,7 +9,7 @@ import pandas as pd
 import pyterrier as pt
 
 from touche_rad.debate import Hit
-from touche_rad.plugins import Services
+from touche_rad.plugins import Services, arguments_by
 
 COLUMNS = ("docno", "score", "rank", "path")
 
@@ -30,6 +30,15 @@ class Searcher:
     def search_all(self, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Return the best `k` hits of each query; a retriever overrides this or `search`."""
         return [self.search(query, k) for query in queries]
+
+    def hits(self, scores: Sequence[tuple[str, float]], path: tuple[str, ...]) -> list[Hit]:
+        """Return the hits with these ids and scores; what the index does not have is left out."""
+        arguments = arguments_by(self.index, [argument_id for argument_id, _ in scores])
+        return [
+            Hit(argument=argument, score=score, rank=rank, path=path)
+            for rank, (argument, (_, score)) in enumerate(zip(arguments, scores, strict=True))
+            if argument is not None
+        ]
 
     def pipeline(self, k: int = 100) -> Searching:
         """Return this retriever as a PyTerrier transformer."""

@@ -10,7 +10,7 @@ import os
 import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import numpy as np
@@ -20,6 +20,7 @@ from touche_rad import http, session
 from touche_rad.calls import current_context
 from touche_rad.credentials import refuse_stranger
 from touche_rad.errors import UserError, WorkError
+from touche_rad.frozen import frozen
 from touche_rad.text import KEY, redact
 
 if TYPE_CHECKING:
@@ -40,7 +41,7 @@ def is_address(name: str) -> bool:
     return name.startswith(("http://", "https://"))
 
 
-@dataclass(frozen=True)
+@frozen
 class Connections:
     """Connections to servers, which are opened with the first request; threads share them."""
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from hashlib import sha256
 from typing import Final
 
 from retrieval.index.analyser import analyse
 from touche_rad.debate import Argument
 from touche_rad.frozen import frozen
+from touche_rad.text import digest_of_text
 
 SPLITS: Final = ("train", "dev", "test")
 _TENTHS: Final = (6, 8, 10)
@@ -54,7 +54,7 @@ def all_tasks() -> Iterator[RetrievalTask]:
 
 def split_of(topic: str) -> str:
     """Return the split of a topic."""
-    tenth = int(sha256(topic.encode("utf-8", "replace")).hexdigest(), 16) % 10
+    tenth = int(digest_of_text(topic), 16) % 10
     return next(split for split, end in zip(SPLITS, _TENTHS, strict=True) if tenth < end)
 
 
@@ -67,7 +67,7 @@ def topics(arguments: Iterable[Argument], task: RetrievalTask) -> list[Retrieval
     ]
     if task.kind == "chain":
         return list(_chains(part))
-    by_text = _by_text(part)
+    by_text = _by_stems(_claims(part, "text"))
     field = "supports" if task.kind == "support" else "attacks"
     with_claims = []
     for claim, ids in _claims(part, field, original=task.original).items():
@@ -79,20 +79,12 @@ def topics(arguments: Iterable[Argument], task: RetrievalTask) -> list[Retrieval
 def _claims(
     arguments: Iterable[Argument], field: str, *, original: bool = False
 ) -> Mapping[str, list[str]]:
-    """Return the ids of the arguments that have a claim in this field, by the claim."""
+    """Return the ids of the arguments by what this field of theirs says, if it says something."""
     ids: defaultdict[str, list[str]] = defaultdict(list)
     for argument in arguments:
         claim = argument.text_of(field)
         if claim.strip() and (not original or argument.original == field):
             ids[claim].append(argument.id)
-    return ids
-
-
-def _by_text(arguments: Iterable[Argument]) -> Mapping[str, list[str]]:
-    """Return the ids of arguments by the stems of their texts."""
-    ids: defaultdict[str, list[str]] = defaultdict(list)
-    for argument in arguments:
-        ids[analyse(argument.text)].append(argument.id)
     return ids
 
 
@@ -109,7 +101,7 @@ def _chains(arguments: Sequence[Argument]) -> Iterator[RetrievalTopic]:
     attacks = _claims(arguments, "attacks")
     attackers = _by_stems(attacks)
     supporters = _by_stems(_claims(arguments, "supports"))
-    by_text = _by_text(arguments)
+    by_text = _by_stems(_claims(arguments, "text"))
     for claim, direct in attacks.items():
         key = analyse(claim)
         itself = by_text.get(key, ())

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field, PositiveInt
 
 from retrieval._fusion import ranked, scaled
-from retrieval._links import HasLinks, Link, alike
+from retrieval._links import HasLinks, Link, alike, link_between
 from retrieval._searching import Searcher
 from retrieval.index.statements import NEAR
 from touche_rad import plugins
@@ -51,11 +51,11 @@ def links_of(
     if near < NEAR or not find_links:
         texts = [argument.text for argument in arguments]
         for field in ("attacks", "supports"):
-            for place, hits in enumerate(index.search_all(field, texts, k)):
+            results = index.search_all(field, texts, k)
+            for argument, links, hits in zip(arguments, all_links, results, strict=True):
                 for hit in hits:
-                    likeness = alike(hit.argument.text_of(field), texts[place])
-                    if hit.argument.id != arguments[place].id:
-                        all_links[place].append(Link(hit.argument, "text", field, likeness))
+                    if hit.argument.id != argument.id:
+                        links.append(link_between(argument, "text", hit.argument, field))
     return [_nearest(links, near) for links in all_links]
 
 
@@ -96,7 +96,7 @@ class ChainRetriever(Searcher):
 
         side: Literal["against", "for"] = "against"
         """wanted side"""
-        steps: int = Field(2, ge=0, le=4)
+        steps: Annotated[int, Field(ge=0, le=4)] = 2
         """maximum number of links of a chain"""
         first: PositiveInt = 10
         """hits of each first search to follow"""
@@ -104,7 +104,7 @@ class ChainRetriever(Searcher):
         """links to follow from each argument"""
         near: Share = 0.5
         """minimum similarity of linked statements"""
-        fade: float = Field(0.8, gt=0, le=1)
+        fade: Annotated[float, Field(gt=0, le=1)] = 0.8
         """factor of the score per link"""
 
     def __init__(self, options: Any, services: Services) -> None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from collections.abc import Iterable, Iterator
-from difflib import get_close_matches
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any
 
 from touche_rad.debate import Argument
 from touche_rad.demo import cached_index
@@ -20,7 +19,6 @@ from touche_rad.plugins import ArgumentIndex, IndexBackend
 if TYPE_CHECKING:
     from ir_datasets import Dataset
 
-_ARGUMENT_FIELDS: Final = ("text", "topic", "tags", "attacks", "supports", "references")
 log = logging.getLogger(__name__)
 
 
@@ -79,7 +77,7 @@ def _dataset(location: str, part: str) -> Dataset:
     try:
         dataset: Dataset = ir_datasets.load(name)
     except KeyError:
-        hint = nearest(name, get_close_matches(name, ir_datasets.registry, 1))
+        hint = nearest(name, ir_datasets.registry, otherwise="")
         raise UserError(f"{location}: ir_datasets has no dataset {name!r}{hint}") from None
     if not dataset.has(ir_datasets.EntityType(part)):
         raise UserError(f"{location}: the dataset {name!r} of ir_datasets has no {part}")
@@ -89,8 +87,8 @@ def _dataset(location: str, part: str) -> Dataset:
 def _argument(doc: Any) -> Argument:
     fields = doc._asdict()
     if "supports" in fields:
-        ours = {name: fields[name] for name in _ARGUMENT_FIELDS}
-        return Argument(id=doc.doc_id, original=doc.original or None, **ours)
+        original = fields.pop("original") or None
+        return Argument(id=fields.pop("doc_id"), original=original, **fields)
     if "premises_texts" in fields:
         against = any(premise.stance.name == "CON" for premise in doc.premises)
         claim = {"attacks" if against else "supports": doc.conclusion}

@@ -56,7 +56,7 @@ class Reranking(Searcher):
             return hits[:k]
         lowest = best[-1].score
         rest = [
-            hit.model_copy(update={"score": lowest - at, "rank": len(best) + at - 1})
+            hit.replace(score=lowest - at, rank=len(best) + at - 1)
             for at, hit in enumerate(hits[top:], 1)
         ]
         return [*best, *rest][:k]
@@ -89,7 +89,7 @@ class RerankRetriever(Reranking):
         texts = [clean(hit.argument.text)[:LONGEST_TEXT] for hit in hits]
         scores = self._reranker.scores(question, texts)
         return [
-            hit.model_copy(update={"score": score, "path": (*hit.path, f"reranked {score:.2f}")})
+            hit.replace(score=score, path=(*hit.path, f"reranked {score:.2f}"))
             for hit, score in zip(hits, scores, strict=True)
         ]
 

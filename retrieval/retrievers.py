@@ -13,7 +13,7 @@ from retrieval._searching import Searcher
 from retrieval.chains import ChainRetriever
 from touche_rad.debate import Hit
 from touche_rad.lists import unique
-from touche_rad.plugins import TOPIC_DEPTH, Services, arguments_by, meaning_of
+from touche_rad.plugins import TOPIC_DEPTH, Services, meaning_of
 from touche_rad.plugins import Options as PluginOptions
 
 
@@ -65,10 +65,7 @@ class OpposingRetriever(_WithChains):
         hits = unique(
             [*attack[:lead], *chain, *attack[lead:], *about], key=attrgetter("argument.id")
         )
-        return [
-            hit.model_copy(update={"score": 1 / (rank + 1), "rank": rank})
-            for rank, hit in enumerate(hits[:k])
-        ]
+        return [hit.replace(score=1 / (rank + 1), rank=rank) for rank, hit in enumerate(hits[:k])]
 
 
 class HybridRetriever(_WithChains):
@@ -97,10 +94,8 @@ class HybridRetriever(_WithChains):
         meaning = meaning_of(self.index) if options.meaning else None
         if meaning is not None:
             ids = meaning.nearest("attacks", [query], options.depth)[0]
-            for rank, argument in enumerate(arguments_by(self.index, ids)):
-                if argument is not None:
-                    path = ("near: attacks",)
-                    near.append(Hit(argument=argument, score=1 / (rank + 1), rank=rank, path=path))
+            scores = [(argument_id, 1 / rank) for rank, argument_id in enumerate(ids, 1)]
+            near = self.hits(scores, ("near: attacks",))
         chain = self._chain.search(query, options.depth)
         topic = sort_by_topic(best_of([*scaled(attack), *near]), [*attack, *near, *text])
         weights = [1.0, options.meaning, options.chain, options.topic]
@@ -123,6 +118,5 @@ def sort_by_topic(hits: Sequence[Hit], evidence: Sequence[Hit]) -> list[Hit]:
         weight[hit.argument.topic] += 1 / (10 + rank)
     ordered = sorted(hits, key=lambda hit: -weight[hit.argument.topic])
     return [
-        hit.model_copy(update={"score": weight[hit.argument.topic], "rank": rank})
-        for rank, hit in enumerate(ordered)
+        hit.replace(score=weight[hit.argument.topic], rank=rank) for rank, hit in enumerate(ordered)
     ]

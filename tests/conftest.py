@@ -9,7 +9,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import chdir, nullcontext
+from contextlib import chdir
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -61,23 +61,6 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
                 unavailable(f"{', '.join(missing)}: pip install -e '.[test-{tier}]'")
 
 
-IN_OWN_FOLDER = (
-    "bench",
-    "cli",
-    "contests",
-    "debaters",
-    "files",
-    "judges",
-    "labelling",
-    "models",
-    "plugins",
-    "report",
-    "retrieval",
-    "runs",
-    "tira",
-    "training",
-)
-"""Folders whose tests run in their `tmp_path`."""
 SHARED = (
     "tests/retrieval/elastic/",
     "tests/container/",
@@ -144,10 +127,9 @@ if "PYTEST_XDIST_WORKER" not in os.environ:
 
 
 @pytest.fixture(autouse=True)
-def _own_folder(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[None]:
-    """A test of some folders runs in its own empty folder, `tmp_path`, and names its files relative to it."""
-    is_in_own = request.path.parent.name in IN_OWN_FOLDER
-    with chdir(tmp_path) if is_in_own else nullcontext():
+def _own_folder(tmp_path: Path) -> Iterator[None]:
+    """A test runs in its own empty folder, `tmp_path`, and names its files relative to it."""
+    with chdir(tmp_path):
         yield
 
 

@@ -5,10 +5,12 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from tests.records import write_lines
 
-def with_settings(folder: Path, **settings: str | float | bool) -> dict[str, str]:
-    """Write a profile with these settings to a folder and return the option that selects it."""
+
+def with_settings(**settings: str | float | bool) -> dict[str, str]:
+    """Write a profile with these settings and return the option that selects it."""
     lines = [f"{key} = {json.dumps(value)}" for key, value in settings.items()]
-    path = folder / "test-profile.toml"
-    path.write_text("\n".join(['description = "For a test."', "[settings]", *lines]), "utf-8")
+    path = Path("test-profile.toml").absolute()
+    write_lines(path, ['description = "For a test."', "[settings]", *lines])
     return {"profile": str(path)}

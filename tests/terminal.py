@@ -6,9 +6,10 @@ import io
 import json
 import logging
 import os
+import shlex
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import chdir, contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from dataclasses import dataclass
 from pathlib import Path
@@ -49,14 +50,18 @@ def touche_rad(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     stranger: bool = False,
+    mixed: bool = False,
 ) -> Ended:
     """Call `touche-rad ARGS` in this process.
 
-    Check its exit code unless it is None, and that it prints the texts `out` and `err`. With `stranger`,
-    a third party's package is installed.
+    The first text is split into words as a shell does it; each other one is a word.
+    Check the exit code unless it is None, and that the call prints the texts `out` and `err`. With
+    `stranger`, a third party's package is installed. With `mixed`, both texts are what a terminal shows.
     """
-    words = [str(arg) for arg in args]
+    words = _words(args)
     streams = [io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2)]
+    if mixed:
+        streams[1] = streams[0]
     with (
         _fresh(words, env or {}, stranger),
         chdir(cwd) if cwd else nullcontext(),
@@ -68,6 +73,11 @@ def touche_rad(
         except SystemExit as end:
             exit_code = end.code if isinstance(end.code, int) else 1
     return _checked(Ended(exit_code, *map(_text, streams)), code, out, err)
+
+
+def _words(args: Sequence[str | Path]) -> list[str]:
+    line, *others = map(str, args)
+    return [*shlex.split(line), *others]
 
 
 def _checked(ended: Ended, code: int | None, out: str, err: str) -> Ended:
@@ -97,7 +107,7 @@ def touche_rad_process(
 ) -> Ended:
     """Call `touche-rad ARGS` in a process of its own, and check what the call in this process does."""
     done = subprocess.run(
-        [sys.executable, "-m", "touche_rad", *map(str, args)],
+        [sys.executable, "-m", "touche_rad", *_words(args)],
         cwd=cwd,
         env={**os.environ, **(env or {})},
         capture_output=True,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from pydantic import ValidationError
 
-from tests.records import read_cases
+from tests.cases import with_cases
 from touche_rad.debate import Argument, Debate, Maxim, Response, Verdict
 
 
@@ -31,7 +31,7 @@ def test_null_lists_are_empty_and_unknown_fields_are_kept() -> None:
     assert Response.model_validate({"content": "c", "arguments": None}).arguments == ()
 
 
-@pytest.mark.parametrize(("score", "yes"), read_cases("half_is_yes.json"))
+@with_cases(("score", "yes"), "half_is_yes.json")
 def test_half_is_yes(score: float | None, yes: bool) -> None:
     assert Verdict(score=score).yes is yes
 

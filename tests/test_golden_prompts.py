@@ -34,7 +34,7 @@ def profiles() -> Iterator[Any]:
 @pytest.mark.parametrize(("name", "profile"), profiles())
 def test_the_prompts_of_a_profile_are_its_golden_file(name: str, profile: str) -> None:
     options = ("-O", f"profile={profile}") if profile else ()
-    ended = touche_rad("prompts", name, "-i", "demo", *options, code=None)
+    ended = touche_rad("prompts -i demo", name, *options, code=None)
     if ended.code and "no option" in ended.err:
         ended = touche_rad("prompts", name, *options)
     assert ended.code == 0, ended.err
@@ -44,5 +44,5 @@ def test_the_prompts_of_a_profile_are_its_golden_file(name: str, profile: str) -
 
 @pytest.mark.parametrize("criteria", [name for name in shipped_names() if name != "grice"])
 def test_the_prompts_of_shipped_criteria_are_their_golden_files(criteria: str) -> None:
-    ended = touche_rad("prompts", "zsl", "--criteria", criteria)
+    ended = touche_rad("prompts zsl --criteria", criteria)
     check_golden(FOLDER / f"zsl.{criteria}.txt", ended.out)

@@ -111,14 +111,14 @@ ASKING = 'name = "mine"\n[kind]\nquestion = "Which?"\nanswers = ["\\u009bred", "
 
 
 @pytest.mark.parametrize("line", [line for (line,) in read_table("printing_calls.tsv")])
-def test_what_is_printed_does_not_control_the_terminal(tmp_path: Path, line: str) -> None:
+def test_what_is_printed_does_not_control_the_terminal(line: str) -> None:
     argument = {"id": "1", "topic": RED, "text": RED, "attacks": "Zoos should be closed."}
-    write_records(tmp_path / "arguments.jsonl", argument)
-    touche_rad("index", "arguments.jsonl", "-o", "index", cwd=tmp_path)
-    (tmp_path / "asking.toml").write_text(ASKING)
+    write_records("arguments.jsonl", argument)
+    touche_rad("index arguments.jsonl -o index")
+    Path("asking.toml").write_text(ASKING)
     debate = make_debate(("U", "S.", RED)).model_copy(update={"id": RED})
-    write_evaluations(tmp_path / "judged.jsonl", [debate])
-    printed = touche_rad(*shlex.split(line), cwd=tmp_path).out
+    write_evaluations("judged.jsonl", [debate])
+    printed = touche_rad(*shlex.split(line)).out
     assert printed.replace("\n", "").isprintable()
     assert "red" in printed
 

@@ -86,11 +86,11 @@ def test_a_line_in_is_a_line_out_in_its_place_or_a_counted_loss(
     assert [one["userTurnsEvaluations"][0]["Quality"]["score"] for one in verdicts] == list(
         map(float, good)
     )
-    checked = touche_rad("check", judged, "--input", source, "--json", cwd=folder, code=None)
+    checked = touche_rad("check --json", judged, "--input", source, cwd=folder, code=None)
     kinds = {one["kind"] for one in checked.json[0]["findings"]}
     assert not kinds & {"the number of debates is not the input's", "the order is not the input's"}
 
-    findings = touche_rad("check", source, "--json", cwd=folder, code=None).json[0]["findings"]
+    findings = touche_rad("check --json", source, cwd=folder, code=None).json[0]["findings"]
     faults = [one["line"] for one in findings if one["kind"] in UNREAD]
     assert faults == [at for at, fine in enumerate(good, 1) if not fine]
 

@@ -8,7 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.records import read_records, read_table
+from tests.cases import with_cases
+from tests.records import read_records
 from touche_rad.text import (
     CHUNK,
     clean,
@@ -22,7 +23,7 @@ from touche_rad.text import (
 )
 
 
-@pytest.mark.parametrize("text_and_parts", read_table("sentences.tsv"))
+@with_cases("text_and_parts", "sentences.tsv")
 def test_sentences_end_where_a_reader_would_end_them(text_and_parts: list[str]) -> None:
     text, *parts = text_and_parts
     assert sentences(text) == parts

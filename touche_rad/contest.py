@@ -11,15 +11,13 @@ from typing import Any, Final, Literal, Self, TypeVar
 
 from pydantic import model_validator
 
-from touche_rad.debate import Debate, Record
+from touche_rad.debate import SYSTEM, USER, Debate, Record
 
 Side = Literal["pro", "con"]
 SIDES: Final[tuple[Side, Side]] = ("pro", "con")
 OTHER: Final[Mapping[Side, Side]] = {"pro": "con", "con": "pro"}
 """The other side of each side."""
 TIE: Final = "tie"
-USER: Final = "user"
-SYSTEM: Final = "system"
 
 
 class Speech(Record):
@@ -66,7 +64,7 @@ class Contest(Record):
     def swapped(self) -> Self:
         """Return the same speeches with swapped sides, to test a judge for a bias."""
         sides = {name: OTHER[side] for name, side in self.sides.items()}
-        return self.model_copy(update={"sides": sides})
+        return self.replace(sides=sides)
 
 
 INCOMPLETE: Final = "incomplete"
@@ -115,14 +113,9 @@ def leader(
 
 def to_contest(debate: Debate) -> Contest:
     """Return a debate of the shared task as speeches: the user is pro, the system con."""
-    speeches: list[Speech] = []
-    for turn in debate.turns:
-        speeches.append(Speech(speaker=USER, text=turn.utterance))
-        if turn.response is not None:
-            speeches.append(Speech(speaker=SYSTEM, text=turn.response.content))
     return Contest(
         id=debate.id,
         motion=debate.thesis,
         sides={USER: "pro", SYSTEM: "con"},
-        speeches=tuple(speeches),
+        speeches=tuple(Speech(speaker=speaker, text=text) for speaker, text in debate.spoken),
     )

@@ -14,11 +14,11 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from touche_rad.criteria import Unit
 from touche_rad.errors import nearest
-from touche_rad.records import FrozenRecord
+from touche_rad.records import BaseRecord, FrozenRecord
 
 
 class Maxim(StrEnum):
@@ -38,7 +38,7 @@ class Maxim(StrEnum):
 _NONE_IS_EMPTY: Final = BeforeValidator(lambda value: () if value is None else value)
 
 
-class OpenRecord(BaseModel):
+class OpenRecord(BaseRecord):
     """A record that keeps unknown fields."""
 
     model_config = ConfigDict(extra="allow")
@@ -79,6 +79,18 @@ class Result(FrozenRecord):
         return hash(tuple(value for name, value in self.__dict__.items() if name != "extra"))
 
 
+LONGEST_ID: Final = 512
+"""Maximum bytes of an argument's id in an index."""
+
+
+def may_be_id(name: str) -> bool:
+    """Whether an argument in an index can have this id."""
+    try:
+        return 0 < len(name.encode()) <= LONGEST_ID and "\0" not in name
+    except UnicodeEncodeError:  # a lone surrogate
+        return False
+
+
 class Argument(Record):
     """An argument of the collection: `text` argues against `attacks` and for `supports`."""
 
@@ -116,11 +128,20 @@ NOTHING_FOUND: Final = "I have found no argument in my collection that answers t
 """The answer, without a citation, of a debater that has no argument for the user."""
 
 
+USER: Final = "user"
+SYSTEM: Final = "system"
+
+
 class Turn(Record):
     """One user utterance and the system's response, if there is one yet."""
 
     utterance: str
     response: Response | None = None
+
+    @property
+    def answer(self) -> str:
+        """The text of the response; empty without one."""
+        return self.response.content if self.response else ""
 
 
 class Debate(Record):
@@ -158,6 +179,16 @@ class Debate(Record):
         return self.motion or (self.turns[0].utterance if self.turns else "")
 
     @property
+    def spoken(self) -> list[tuple[str, str]]:
+        """What was said so far, oldest first, each text with its speaker: `user` or `system`."""
+        texts = []
+        for turn in self.turns:
+            texts.append((USER, turn.utterance))
+            if turn.response is not None:
+                texts.append((SYSTEM, turn.response.content))
+        return texts
+
+    @property
     def user_texts(self) -> tuple[str, ...]:
         """The motion of two debaters, and the user's utterances."""
         return (self.motion, *(turn.utterance for turn in self.turns))
@@ -175,7 +206,7 @@ class Debate(Record):
         from files and from the server, with all cited arguments; each judge limits itself to the
         first two by default.
         """
-        return self.model_copy(update={"turns": self.turns[: turn + 1]})
+        return self.replace(turns=self.turns[: turn + 1])
 
     def views(self, unit: Unit = "response") -> list[Self]:
         """Return what a judge sees for each of its verdicts.
@@ -195,7 +226,7 @@ class Debate(Record):
         text can take all of their time.
         """
         if self.claim or self.description or self.user:
-            blind = self.model_copy(update={"claim": "", "description": "", "user": ""})
+            blind = self.replace(claim="", description="", user="")
             return blind.as_served(characters)
         texts = [self.motion, *(turn.utterance for turn in self.turns)]
         for turn in self.turns:
@@ -210,28 +241,26 @@ class Debate(Record):
             if turn.response is not None:
                 content = turn.response.content[:characters]
                 arguments = tuple(
-                    argument.model_copy(update={"text": argument.text[:characters]})
+                    argument.replace(text=argument.text[:characters])
                     for argument in turn.response.arguments
                 )
-                fields["response"] = turn.response.model_copy(
-                    update={"content": content, "arguments": arguments}
-                )
+                fields["response"] = turn.response.replace(content=content, arguments=arguments)
             turns.append(turn.model_copy(update=fields))
-        return self.model_copy(update={"turns": tuple(turns), "motion": self.motion[:characters]})
+        return self.replace(turns=tuple(turns), motion=self.motion[:characters])
 
     def before_response(self, turn: int = -1) -> Self:
         """Return the debate up to the user utterance of turn `turn`, by default the last."""
-        last = self.turns[turn].model_copy(update={"response": None})
-        return self.model_copy(update={"turns": (*self.turns[:turn], last)})
+        last = self.turns[turn].replace(response=None)
+        return self.replace(turns=(*self.turns[:turn], last))
 
     def with_response(self, response: Response) -> Self:
         """Return the debate with this response in its last turn."""
-        last = self.last.model_copy(update={"response": response})
-        return self.model_copy(update={"turns": (*self.turns[:-1], last)})
+        last = self.last.replace(response=response)
+        return self.replace(turns=(*self.turns[:-1], last))
 
     def with_utterance(self, utterance: str, **fields: str) -> Self:
         """Return the debate with one more user turn, without a response."""
-        return self.model_copy(update={"turns": (*self.turns, Turn(utterance=utterance, **fields))})
+        return self.replace(turns=(*self.turns, Turn(utterance=utterance, **fields)))
 
 
 class Verdict(Result):
@@ -282,12 +311,12 @@ def with_path(argument: Argument, path: Iterable[str]) -> Argument:
     The official format accepts extra fields.
     """
     steps = [step if len(step) <= LONGEST_STEP else f"{step[:LONGEST_STEP]}…" for step in path]
-    return argument.model_copy(update={"path": steps[:MOST_STEPS]}) if steps else argument
+    return argument.replace(path=steps[:MOST_STEPS]) if steps else argument
 
 
 def path_of(argument: Argument) -> tuple[str, ...]:
     """Return the path of a citation, within the limits, from any source."""
-    path = (argument.model_extra or {}).get("path")
+    path = argument.rest.get("path")
     if not isinstance(path, list | tuple):
         return ()
     steps = [step[: LONGEST_STEP + 1] for step in path if isinstance(step, str)]

@@ -63,8 +63,8 @@ class InputError(UserError):
         self.field = field
         self.expected = expected
         self.problem = problem
-        place = self.path if line is None else f"{self.path}:{line}"
-        super().__init__(": ".join(part for part in (place, field, expected) if part))
+        self.place = self.path if line is None else f"{self.path}:{line}"
+        super().__init__(": ".join(part for part in (self.place, field, expected) if part))
 
 
 def nearest(wrong: str, right: Iterable[str], otherwise: str | None = None) -> str:
@@ -92,26 +92,42 @@ def describe(error: BaseException) -> str:
     return f"{type(error).__name__}: {words}" if words else type(error).__name__
 
 
+def innermost(error: BaseException) -> BaseException:
+    """Return the first error of a group, such as that of a task group, and any other as it is."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    return error
+
+
 _LAST_NUMBER = re.compile(r"(?<!\d)\d+$")
 
 
-def refuse_newer(place: str | PathLike[str], record: object, newest: int) -> None:
-    """Refuse a file of ours that a newer version wrote; its readers call this first.
+def newer_format(record: object, newest: int) -> str:
+    """Say that a newer version wrote a record of ours; empty if this version can read it.
 
     Files that are not official have a key `format`: a number, or a text that ends with one.
-
-    Raises:
-        UserError: The format is newer.
     """
     value = record.get("format") if isinstance(record, Mapping) else None
     if isinstance(value, str):
         number = _LAST_NUMBER.search(value)
         value = int(number[0]) if number else None
     if isinstance(value, int) and value > newest:
-        raise UserError(
-            f"{place}: made by a newer touche-rad (format {value}; this one reads {newest}): "
+        return (
+            f"made by a newer touche-rad (format {value}; this one reads {newest}): "
             "upgrade touche-rad"
         )
+    return ""
+
+
+def refuse_newer(place: str | PathLike[str], record: object, newest: int) -> None:
+    """Refuse a file of ours that a newer version wrote; its readers call this first.
+
+    Raises:
+        UserError: The format is newer.
+    """
+    problem = newer_format(record, newest)
+    if problem:
+        raise UserError(f"{place}: {problem}")
 
 
 def traceback_text(error: BaseException) -> str:

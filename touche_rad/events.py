@@ -95,7 +95,7 @@ class Event(_Record):
 
     def at(self, debate: str, turn: int) -> Self:
         """Return the event with its place; the turn is counted from 0."""
-        return self.model_copy(update={"place": Place(debate=debate, turn=turn + 1)})
+        return self.replace(place=Place(debate=debate, turn=turn + 1))
 
     @property
     def title(self) -> str:

@@ -7,14 +7,15 @@
 
 Each frame has a row for each verdict, response, label, score, value or call. Its columns have the
 same names and types also without rows. Runs are named after their files, and turns count from 1.
-A debate without an id is named after its line: `claim` is what is the same in every run.
+A debate has one name in all runs of a call: its id, or else its line in the run with the most
+debates.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from touche_rad import files
 from touche_rad.criteria import Criteria, grice
@@ -23,6 +24,7 @@ from touche_rad.files import BadLines
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.simulations import fallback_of
 from touche_rad.report.sources import Source, debates_of, origins_of, read_sources
+from touche_rad.score.conversations import DebateOfRun, sorted_topics
 from touche_rad.score.judgements import score_judgements
 from touche_rad.score.naming import named
 from touche_rad.score.people import are_debaters
@@ -64,19 +66,19 @@ def responses(*runs: File) -> DataFrame:
     """Return the responses of simulations, evaluations and other files of debates.
 
     `cited` has the ids of the cited arguments, `fallback` the cause, if it is a fallback's answer.
+    Lost debates and turns have no row, but `score` counts them.
     """
-    sources = _read(runs)
     rows = []
-    for debate_of_run in debates_of(sources, None, grice()):
+    for run, name, debate_of_run in _named_debates(runs):
         debate = debate_of_run.debate
         for at, turn in enumerate(debate.turns):
             if turn.response is not None:
                 rows.append(
                     {
-                        "run": sources[debate_of_run.run].name,
-                        "debate": debate.id,
-                        "turn": at + 1,
+                        "run": run,
+                        "debate": name,
                         "claim": debate.claim or debate.thesis,
+                        "turn": at + 1,
                         "utterance": turn.utterance,
                         "response": turn.response.content,
                         "words": count_words(turn.response.content),
@@ -203,14 +205,12 @@ def retrieval(*runs: File, qrels: File, measures: Sequence[str] = MEASURES) -> D
 
 def calls(*runs: File) -> DataFrame:
     """Return the model calls of runs that were made with `--trace`."""
-    sources = _read(runs)
     rows = []
-    for debate_of_run in debates_of(sources, None, grice()):
+    for run, name, debate_of_run in _named_debates(runs):
         for (debate, turn), calls_of_turn in debate_of_run.calls.items():
             if debate == debate_of_run.debate.key:
                 for call in calls_of_turn:
-                    run = sources[debate_of_run.run].name
-                    rows.append({"run": run, "debate": debate, "turn": turn + 1, **call})
+                    rows.append({"run": run, "debate": name, "turn": turn + 1, **call})
     return _frame(
         rows,
         {
@@ -228,6 +228,22 @@ def calls(*runs: File) -> DataFrame:
     )
 
 
+def _named_debates(runs: Sequence[File]) -> Iterator[tuple[str, str, DebateOfRun]]:
+    """Yield the debates of runs but for copies, with the names of the run and of the debate."""
+    sources = _read(runs)
+    names = [source.name for source in sources]
+    debates = list(debates_of(sources, None, grice()))
+    name_of = {}
+    for topic in sorted_topics(debates, names):
+        for conversation in topic.conversations:
+            for place in conversation.runs.items():
+                name_of[place] = topic.name
+    for debate in debates:
+        place = (debate.run, debate.line)
+        if place in name_of:
+            yield names[debate.run], name_of[place], debate
+
+
 def _read(runs: Sequence[File]) -> list[Source]:
     """Read runs of one or several kinds; a bad line is an error."""
     paths = [Path(run) for run in runs]
@@ -239,7 +255,7 @@ def _read(runs: Sequence[File]) -> list[Source]:
     return sources
 
 
-def _frame(rows: Iterable[Mapping[str, Any]], columns: Mapping[str, str]) -> DataFrame:
+def _frame(rows: Iterable[Row], columns: Mapping[str, str]) -> DataFrame:
     """Return rows with these columns and types."""
     import pandas as pd  # only here: the commands do not wait for it
 

@@ -12,3 +12,9 @@ T = TypeVar("T")
 def frozen(cls: type[T]) -> type[T]:
     """Make a dataclass whose instances never change."""
     return dataclass(frozen=True)(cls)
+
+
+@dataclass_transform(frozen_default=True, kw_only_default=True, field_specifiers=(field,))
+def frozen_by_name(cls: type[T]) -> type[T]:
+    """Make a dataclass whose instances never change, and are made with the names of the fields."""
+    return dataclass(frozen=True, kw_only=True)(cls)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Self
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -14,7 +14,19 @@ WordLimit = Annotated[int, Field(ge=5, le=1_000)]
 Share = Annotated[float, Field(ge=0, le=1)]
 
 
-class FrozenRecord(BaseModel):
+class BaseRecord(BaseModel):
+    """A record of which copies are made."""
+
+    if TYPE_CHECKING:
+
+        def replace(self, **fields: object) -> Self:
+            """Return a copy with other values of these fields."""
+            raise NotImplementedError
+    else:
+        replace = BaseModel.__replace__  # which pydantic hides from type checkers
+
+
+class FrozenRecord(BaseRecord):
     """A frozen record; unknown fields are errors."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")

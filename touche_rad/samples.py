@@ -1,6 +1,8 @@
-"""How many bootstrap samples confidence intervals and comparisons of runs are from."""
+"""Defaults of all commands, so that equal data have equal results."""
 
 from typing import Final
 
 SAMPLES: Final = 10_000
-"""The default of every command that compares runs, so that equal data have equal intervals."""
+"""Bootstrap samples of confidence intervals and comparisons of runs."""
+TURNS: Final = 5
+"""User turns of a debate that is played."""

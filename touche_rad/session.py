@@ -16,9 +16,11 @@ from contextlib import ExitStack
 from typing import Any, Final, Protocol, TypeVar
 
 from touche_rad.criteria import grice
+from touche_rad.errors import innermost
 from touche_rad.files.criteria import read_criteria
 from touche_rad.models import Model
-from touche_rad.plugins import ArgumentIndex, Services, close_index
+from touche_rad.plugins import ArgumentIndex, Services
+from touche_rad.plugins.contracts import ClosableIndex
 
 T = TypeVar("T")
 
@@ -80,9 +82,7 @@ async def _as_coroutine(function: Callable[..., Awaitable[T]], args: tuple[Any, 
         if isinstance(error, Exception):
             raise
         # Of a plugin, which may end its own call, not the program.
-        inner: BaseException = error
-        while isinstance(inner, BaseExceptionGroup):  # that of a task group
-            inner = inner.exceptions[0]
+        inner = innermost(error)
         raise RuntimeError(f"{type(inner).__name__}: {inner}") from error
 
 
@@ -140,8 +140,9 @@ class Session(ExitStack[None]):
         return Services(self.index, self.seed, self.model, self.criteria)
 
     def close_index_later(self, index: ArgumentIndex) -> ArgumentIndex:
-        """Close an index at the end of the session, and return it."""
-        self.callback(close_index, index)
+        """Close an index at the end of the session, if it has connections, and return it."""
+        if isinstance(index, ClosableIndex):
+            self.callback(index.close)
         return index
 
     def close_later(self, model: C) -> C:

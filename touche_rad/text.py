@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -37,12 +38,30 @@ def packaged_table(package: str, name: str) -> dict[str, Any]:
     return tomllib.loads(packaged_text(package, name))
 
 
+def filled_template(package: str, name: str, /, **values: object) -> str:
+    """Return the text of a Jinja template of a package with values; nothing is escaped."""
+    import jinja2  # only a few commands need it
+
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined,
+        autoescape=False,
+        trim_blocks=True,
+        keep_trailing_newline=True,
+    )
+    return environment.from_string(packaged_text(package, name)).render(values)
+
+
 def load_json(text: str | bytes) -> Any:
     """Parse JSON as `json.loads` does; JSON that is nested too deeply is a ValueError too."""
     try:
         return json.loads(text)
     except RecursionError:
         raise ValueError("it is nested too deeply") from None
+
+
+def digest_of_text(text: str, digits: int = 64) -> str:
+    """Return the first hexadecimal digits of the SHA-256 of a text."""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:digits]
 
 
 def count_words(text: str) -> int:
@@ -56,17 +75,17 @@ def clean(text: str) -> str:
     return " ".join(_CONTROL.sub(" ", text).split())
 
 
+def encodable(text: str) -> str:
+    """Replace lone surrogates, which tokenizers and servers reject and a debate may contain."""
+    return text.encode("utf-8", "replace").decode()
+
+
 _TERMINAL_SEQUENCE = re.compile(
     r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]"  # colours, cursor, screen
     r"|(?:\x1b[\]PX^_]|[\x90\x98\x9d-\x9f])[^\x07\x1b\x90\x98\x9c-\x9f]*(?:\x07|\x1b\\|\x9c)"
     r"|\x1b[ -/]*[0-~]"
 )
 """Control sequences; those of the second line contain text, such as a window title."""
-
-
-def encodable(text: str) -> str:
-    """Replace lone surrogates, which tokenizers and servers reject and a debate may contain."""
-    return text.encode("utf-8", "replace").decode()
 
 
 def printable(text: str) -> str:
@@ -198,6 +217,11 @@ def is_negation(word: str) -> bool:
 def plain_words(text: str) -> str:
     """Return the words of a text, to compare it without case and punctuation."""
     return " ".join(words(text))
+
+
+def spaced_words(text: str) -> str:
+    """Return the plain words with a space around each, so that none is found within another."""
+    return f" {plain_words(text)} "
 
 
 @cache

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 import anyio
 from pydantic import Field, NonNegativeInt, field_validator
@@ -23,7 +23,7 @@ from judges.debatrix.speeches import PreparedDebate
 from touche_rad.contest import INCOMPLETE, TIE, Contest, Outcome, leader
 from touche_rad.models import Model
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, setting
+from touche_rad.plugins import Services, Setting
 from touche_rad.text import excerpt
 
 
@@ -47,25 +47,25 @@ class Debatrix:
         """how the dimensions' judges reach the panel's verdict"""
         decision: Literal["winner", "score"] = "winner"
         """the winner is asked for, or follows from the scores"""
-        tie_margin: int | None = Field(None, ge=0, le=9)
+        tie_margin: Annotated[int | None, Field(ge=0, le=9)] = None
         """largest tied difference [default: by dimension, 0 or 3]"""
         ties: Literal["auto", "yes", "no"] = "auto"
         """whether ties are allowed; auto: with two debaters"""
-        separate: bool = setting(False)
+        separate: Setting[bool] = False
         """a comment and its score or winner are asked for in two calls"""
-        own_verdicts: bool = setting(True)
+        own_verdicts: Setting[bool] = True
         """each dimension gives its own verdict besides the panel's"""
-        speech_verdicts: bool = setting(False)
+        speech_verdicts: Setting[bool] = False
         """the panel judges each speech too, from the columns' analyses"""
-        chunk_words: NonNegativeInt = setting(1_500)
+        chunk_words: Setting[NonNegativeInt] = 1_500
         """words in a part of a long speech; 0: speeches stay whole"""
-        max_analysis: NonNegativeInt = setting(2_000)
+        max_analysis: Setting[NonNegativeInt] = 2_000
         """characters of an analysis or a comment; 0: no limit"""
-        max_info: NonNegativeInt = setting(4_000)
+        max_info: Setting[NonNegativeInt] = 4_000
         """characters of the background; 0: all"""
-        tie_rules: bool = setting(True)
+        tie_rules: Setting[bool] = True
         """source and language say when a debate is a tie"""
-        overlong: Literal["shorten", "incomplete"] = setting("shorten")
+        overlong: Setting[Literal["shorten", "incomplete"]] = "shorten"
         """a prompt too long for the model: drop oldest, or no verdict"""
 
         @field_validator("dimensions")
@@ -103,7 +103,7 @@ class Debatrix:
                     verdict = DebateVerdict(reason=result.reasons[0])
                     outcome = self._outcome(debate, results, "", verdict)
                     details = {**outcome.details, INCOMPLETE: True}
-                    return outcome.model_copy(update={"details": details})
+                    return outcome.replace(details=details)
         if len(results) == 1:
             (result,) = results
             verdict = result.verdict or DebateVerdict(reason="; ".join(result.reasons))
@@ -166,25 +166,22 @@ class Debatrix:
         verdicts[GENERAL] = verdict
         speaker_of = debate.speaker_of
         scores: dict[str, dict[str, float | None]] = {name: {} for name in debate.contest.sides}
+        comments: dict[str, dict[str, str]] = {name: {} for name in debate.contest.sides}
         by_verdict: dict[str, str | None] = {}
         by_score: dict[str, str | None] = {}
         for name, in_dimension in verdicts.items():
             marks: dict[str, float | None] = {}
             for code, speaker in speaker_of.items():
-                mark = in_dimension.marks.get(code)
-                marks[speaker] = scores[speaker][name] = mark.score if mark else None
+                marks[speaker] = None
+                if code in in_dimension.marks:
+                    marks[speaker] = in_dimension.marks[code].score
+                    comments[speaker][name] = in_dimension.marks[code].comment
+                scores[speaker][name] = marks[speaker]
             winner = in_dimension.winner
-            by_verdict[name] = winner if winner in (None, TIE) else speaker_of[str(winner)]
+            by_verdict[name] = speaker_of.get(str(winner), winner)
             margin = self.options.tie_margin
             best = leader(marks, margins.get(name, 0) if margin is None else margin)
             by_score[name] = None if best == TIE and not self._ties(debate) else best
-        comments = {}
-        for code, speaker in speaker_of.items():
-            comments[speaker] = {
-                name: in_dimension.marks[code].comment
-                for name, in_dimension in verdicts.items()
-                if code in in_dimension.marks
-            }
         winners = by_verdict if self.options.decision == "winner" else by_score
         reasons = [reason for result in results for reason in result.reasons]
         reasons += [verdict.reason] if verdict.reason else []
@@ -213,10 +210,10 @@ def _timeline(
     """Return each dimension's analysis, comment and score of every speech, and the panel's."""
     rows = []
     for place, speech in enumerate(debate.speeches):
-        views: dict[str, tuple[str, DimensionScore | None]] = {}
+        views: dict[str, tuple[str, DimensionScore]] = {}
         for result in results:
             analysis = result.analyses.get(place, "")
-            views[result.dimension.name] = (analysis, result.marks.get(place))
+            views[result.dimension.name] = analysis, result.marks.get(place, DimensionScore())
         if place in speeches:
             views[GENERAL] = speeches[place]
         part = {"part": speech.part, "parts": speech.parts} if speech.parts > 1 else {}
@@ -226,8 +223,8 @@ def _timeline(
                 "speaker": debate.speaker_of[speech.code],
                 "dimension": name,
                 "analysis": analysis,
-                "comment": mark.comment if mark else "",
-                "score": mark.score if mark else None,
+                "comment": mark.comment,
+                "score": mark.score,
                 **part,
             }
             for name, (analysis, mark) in views.items()

@@ -60,6 +60,11 @@ def _names(codes: tuple[str, ...], ties: bool) -> Any:
     return Literal[(*codes, TIE) if ties else codes]
 
 
+_ONE_TEXT: Final = {
+    "analysis": "The analysis of a speech or of the debate.",
+    "comment": "A judge's comment; its score or winner is asked for in another call.",
+}
+"""What a schema says of its only text."""
 View = Mapping[str, Any]
 """What a dimension's judge wrote: its name, weight and text."""
 
@@ -108,7 +113,7 @@ class JudgeCalls:
         The result has the mark, too, unless that is asked for separately.
         """
         if self.separate:
-            return await self._analyse(name, **values), None
+            return await self._write("analysis", name, **values), None
         schema = create_model(
             "SpeechView",
             __doc__="Analysis, comment and score of a speech in one answer.",
@@ -127,55 +132,40 @@ class JudgeCalls:
         The result has the verdict, too, if one call asks for both.
         """
         if self.separate or not decide:
-            return await self._analyse(name, answer="", **values), None
-        schema = _verdict_schema(self.codes, self.ties, True, self.most)
-        answer = await self._ask(name, schema, answer=self._answer(analysed=True), **values)
-        return answer.analysis, self._verdict(answer)
+            return await self._write("analysis", name, answer="", **values), None
+        return await self._decide(name, analysed=True, **values)
 
-    async def _analyse(self, name: str, **values: object) -> str:
-        schema = create_model(
-            "Analysis",
-            __doc__="The analysis of a speech or of the debate.",
-            analysis=_long_text(self.most),
-        )
-        answer = await self._ask(name, schema, **values)
-        return str(answer.analysis)
-
-    async def _comment(self, name: str, **values: object) -> str:
-        """Ask for a comment; its score or winner is asked for in another call."""
-        schema = create_model(
-            "Comment",
-            __doc__="A judge's comment; its score or winner is asked for in another call.",
-            comment=_long_text(self.most),
-        )
-        answer = await self._ask(name, schema, **values)
-        return str(answer.comment)
+    async def _write(self, key: Literal["analysis", "comment"], name: str, **values: object) -> str:
+        """Ask for a text alone: an analysis, or a comment without its score or winner."""
+        fields: dict[str, Any] = {key: _long_text(self.most)}
+        schema = create_model(key.capitalize(), __doc__=_ONE_TEXT[key], **fields)
+        return str(dict(await self._ask(name, schema, **values))[key])
 
     async def judge_speech(self, new: SpeechEntry, analysis: str) -> DimensionScore:
         """Judge a speech by its analysis: a comment, then its score."""
-        is_dimension = self.dimension is not None
-        comment = await self._comment("speech", new=new, analysis=analysis, own=is_dimension)
+        comment = await self._write(
+            "comment", "speech", new=new, analysis=analysis, own=self.dimension is not None
+        )
         return await self._score(f"a speech, {new.title}", comment)
 
     async def discuss(self, analysis: str, earlier: Sequence[View]) -> str:
         """Return the statement of a dimension's judge to the panel."""
-        return await self._comment("discuss", own=analysis, earlier=earlier)
+        return await self._write("comment", "discuss", own=analysis, earlier=earlier)
 
     async def judge_debate(self, *, analysis: str, title: str) -> DebateVerdict:
         """Judge the debaters and the winner by an analysis of the debate."""
         values = {"analysis": analysis, "title": title}
         if not self.separate:
-            schema = _verdict_schema(self.codes, self.ties, False, self.most)
-            form = self._answer(analysed=False)
-            return self._verdict(await self._ask("verdict", schema, code="", answer=form, **values))
+            _, verdict = await self._decide("verdict", analysed=False, code="", **values)
+            return verdict
 
         # The paper asks for each comment first, and then for the score or winner in it.
         async def mark(code: str) -> DimensionScore:
-            comment = await self._comment("verdict", code=code, answer="", **values)
+            comment = await self._write("comment", "verdict", code=code, answer="", **values)
             return await self._score(f"{code} in the debate", comment)
 
         async def pick() -> DebateVerdict:
-            comment = await self._comment("verdict", code="", answer="", **values)
+            comment = await self._write("comment", "verdict", code="", answer="", **values)
             schema = create_model("Winner", winner=_names(self.codes, self.ties))
             answer = await self._ask("pick", schema, comment=comment)
             return DebateVerdict(winner=answer.winner, comment=clean(comment))
@@ -183,36 +173,37 @@ class JudgeCalls:
         calls: list[Callable[[], Awaitable[DimensionScore | DebateVerdict]]] = [
             partial(mark, code) for code in self.codes
         ]
-        *answers, verdict = await self.model.ask_all([*calls, pick])
+        *answers, picked = await self.model.ask_all([*calls, pick])
         marks = {
             code: answer
             if isinstance(answer, DimensionScore)
             else DimensionScore(reason=str(answer))
             for code, answer in zip(self.codes, answers, strict=True)
         }
-        if not isinstance(verdict, DebateVerdict):
-            return DebateVerdict(marks, reason=str(verdict))
-        return replace(verdict, marks=marks)
+        if not isinstance(picked, DebateVerdict):
+            return DebateVerdict(marks, reason=str(picked))
+        return replace(picked, marks=marks)
 
     async def _score(self, what: str, comment: str) -> DimensionScore:
         """Ask for the score in a comment (the paper's second call)."""
         answer = await self._ask("score", Number, what=what, comment=comment)
         return DimensionScore(clean(comment), answer.score)
 
-    def _answer(self, *, analysed: bool) -> str:
-        """Return the description of a whole verdict's JSON object."""
-        (message,) = Prompt.load(__package__, "answer").messages(
+    async def _decide(
+        self, name: str, *, analysed: bool, **values: object
+    ) -> tuple[str, DebateVerdict]:
+        """Ask for a whole verdict in one call, after an analysis if it is wanted."""
+        schema = _verdict_schema(self.codes, self.ties, analysed, self.most)
+        (form,) = Prompt.load(__package__, "answer").messages(
             codes=self.codes, ties=self.ties, analysed=analysed, most=self.most
         )
-        return message.content
-
-    def _verdict(self, answer: BaseModel) -> DebateVerdict:
-        values = answer.model_dump()
+        answer = dict(await self._ask(name, schema, answer=form.content, **values))
         marks = {
-            code: DimensionScore(clean(values[code]["comment"]), values[code]["score"])
+            code: DimensionScore(clean(answer[code].comment), answer[code].score)
             for code in self.codes
         }
-        return DebateVerdict(marks, values["winner"], clean(values["comment"]))
+        verdict = DebateVerdict(marks, answer["winner"], clean(answer["comment"]))
+        return answer.get("analysis", ""), verdict
 
     async def _ask(self, name: str, schema: type[Any], **values: object) -> Any:
         """Ask a prompt.

@@ -12,7 +12,7 @@ from touche_rad.contest import Contest
 from touche_rad.frozen import frozen
 from touche_rad.lists import in_parts
 from touche_rad.models import Prompt
-from touche_rad.text import clean
+from touche_rad.text import clean, count_words
 
 _SENTENCE: Final = re.compile(r".+?(?:(?<![.!?])[.!?]++[\"')\]]*+\s+|\n+|$)", re.DOTALL)
 _LONGEST_NAME: Final = 60
@@ -33,19 +33,15 @@ def fence(text: str) -> str:
 
 def pieces(text: str, words: int) -> Iterator[str]:
     """Cut a speech at ends of sentences into pieces of at most `words` words; 0: do not cut."""
-    if not words or len(text.split()) <= words:
+    if not words or count_words(text) <= words:
         yield text
         return
     piece = ""
-    length = 0
     for sentence in _sentences(text, words):
-        size = len(sentence.split())
-        if piece and length + size > words:
+        if piece and count_words(piece + sentence) > words:
             yield piece.strip()
             piece = ""
-            length = 0
         piece += sentence
-        length += size
     if piece:
         yield piece.strip()
 

@@ -41,6 +41,11 @@ class SideFinding:
     role: Literal["own", "won", "lost", "split"] = "own"
     """`own`: about the side's own arguments; else how the side did in a pair."""
 
+    @property
+    def key(self) -> tuple[object, str]:
+        """What it has in common with the same finding for the other side."""
+        return self.arguments, self.text
+
 
 Detailed = dict[Side, list[SideFinding]]
 
@@ -127,19 +132,15 @@ async def condense(
 
 def _lines(graph: SceneGraph, findings: Detailed) -> list[str]:
     """Return the findings for both sides, for pro, and for con, each with its arguments' texts."""
-    on_pairs: dict[Side, set[tuple[object, str]]] = {}
-    for side in SIDES:
-        pairs = [finding for finding in findings[side] if finding.about == "persuasion"]
-        on_pairs[side] = {(finding.arguments, finding.text) for finding in pairs}
-    shared = on_pairs["pro"] & on_pairs["con"]
+    # Only findings on pairs are for both: the others are on arguments of one side.
+    shared = {finding.key for finding in findings["pro"]}
+    shared &= {finding.key for finding in findings["con"]}
     lines = [
-        _line(graph, "both", "pro", finding)
-        for finding in findings["pro"]
-        if (finding.arguments, finding.text) in shared
+        _line(graph, "both", "pro", finding) for finding in findings["pro"] if finding.key in shared
     ]
     for side in SIDES:
         for finding in findings[side]:
-            if (finding.arguments, finding.text) not in shared:
+            if finding.key not in shared:
                 lines.append(_line(graph, side, side, finding))
     return lines
 

@@ -8,7 +8,7 @@ from pydantic import Field, model_validator
 
 from judges.debgraph.graph import Kinds
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import setting
+from touche_rad.plugins import Setting
 
 NotNegative = Annotated[float, Field(ge=0, allow_inf_nan=False)]
 
@@ -30,54 +30,54 @@ class Options(PluginOptions):
     """largest difference of the totals that is a tie"""
     feedback: Literal["full", "detailed", "none"] = "full"
     """full: findings and a summary by one more call"""
-    batch: int = Field(12, ge=1, le=100)
+    batch: Annotated[int, Field(ge=1, le=100)] = 12
     """arguments or pairs per call"""
 
-    iterative_graph: bool = setting(True)
+    iterative_graph: Setting[bool] = True
     """the graph grows speech by speech; false: a side's speeches at once"""
-    counter: bool = setting(True)
+    counter: Setting[bool] = True
     """later speeches are read against the graph; false: each by itself"""
-    rounds: Literal["time", "pro"] = setting("time")
+    rounds: Setting[Literal["time", "pro"]] = "time"
     """read first in a round: who spoke first, or pro"""
-    max_arguments: int = setting(10, ge=0, le=60)
+    max_arguments: Setting[Annotated[int, Field(ge=0, le=60)]] = 10
     """maximum arguments per speech; 0: no limit"""
-    graph_format: Literal["lines", "json"] = setting("lines")
+    graph_format: Setting[Literal["lines", "json"]] = "lines"
     """the graph in the prompts"""
-    invalid_graph: Literal["repair", "retry"] = setting("repair")
+    invalid_graph: Setting[Literal["repair", "retry"]] = "repair"
     """an invalid graph: keep its valid part, or ask again"""
-    max_retries: int = setting(2, ge=0, le=20)
+    max_retries: Setting[Annotated[int, Field(ge=0, le=20)]] = 2
     """maximum retries for an unusable graph"""
-    background: bool = setting(True)
+    background: Setting[bool] = True
     """the prompts show the debate's background information"""
-    graph_history: bool = setting(False)
+    graph_history: Setting[bool] = False
     """the prompts for graphs show the judge's thoughts"""
 
-    judge: Literal["once", "round", "none"] = setting("once")
+    judge: Setting[Literal["once", "round", "none"]] = "once"
     """the judge's thoughts: at the end, after each round, or none"""
-    judge_history: bool = setting(True)
+    judge_history: Setting[bool] = True
     """the judge sees its earlier thoughts"""
 
-    ask: Literal["batch", "each"] = setting("batch")
+    ask: Setting[Literal["batch", "each"]] = "batch"
     """arguments and pairs: many per call, or one per call"""
-    order: Literal["random", "pro", "both"] = setting("random")
+    order: Setting[Literal["random", "pro", "both"]] = "random"
     """shown first in a pair; both: ask twice, halve what disagrees"""
-    pairs: Literal["once", "edges"] = setting("once")
+    pairs: Setting[Literal["once", "edges"]] = "once"
     """two arguments that rebut each other: one pair, or one per rebuttal"""
 
-    fact_by: Literal["own", "all"] = setting("own")
+    fact_by: Setting[Literal["own", "all"]] = "own"
     """factuality: mean over the side's own arguments, or over all"""
-    no_pairs: Literal["zero", "half"] = setting("zero")
+    no_pairs: Setting[Literal["zero", "half"]] = "zero"
     """each side's persuasion in a debate without rebuttals"""
-    structure_by: Literal["both", "own"] = setting("both")
+    structure_by: Setting[Literal["both", "own"]] = "both"
     """structure: share of both sides' points, or of the side's chances"""
-    rebutted: Literal["claim", "any"] = setting("claim")
+    rebutted: Setting[Literal["claim", "any"]] = "claim"
     """points for rebuttals of claims only, or of any argument"""
-    kinds: Kinds = setting("like")
+    kinds: Setting[Kinds] = "like"
     """conclusions are claims, first principles premises; or literal"""
 
-    close_margin: NotNegative = setting(0.1)
+    close_margin: Setting[NotNegative] = 0.1
     """largest difference of a close debate"""
-    feedback_to: Literal["both", "winner"] = setting("both")
+    feedback_to: Setting[Literal["both", "winner"]] = "both"
     """a pair's feedback goes to both sides, or to its winner"""
 
     @model_validator(mode="after")

@@ -305,9 +305,10 @@ class SpeechReader:
         """
         side = speech.origin.side
         prompt = Prompt.load(__package__, "counter" if counter else "graph")
+        example = "counter" if counter else "first"
         values = {
             "relations": MEANINGS,
-            "example": _example("counter" if counter else "first"),
+            "example": packaged_text(__package__, f"example-{example}.json").strip(),
             "motion": quote(graph.motion),
             "info": self.info,
             "side": side,
@@ -353,8 +354,3 @@ def _again(messages: Sequence[Message], faults: Sequence[str]) -> Sequence[Messa
     *first, last = messages
     (again,) = Prompt.load(__package__, "again").messages(faults=faults[:8])
     return (*first, Message(last.role, f"{last.content}\n\n{again.content}"))
-
-
-@cache
-def _example(name: str) -> str:
-    return packaged_text(__package__, f"example-{name}.json").strip()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
@@ -15,7 +14,7 @@ from touche_rad.contest import Side
 from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Page, schema_limits
-from touche_rad.text import clean, cut_to_words
+from touche_rad.text import clean, cut_to_words, digest_of_text
 
 T = TypeVar("T")
 FEEDBACK_WORDS: Final = 250
@@ -63,10 +62,11 @@ _PAIR: Final = _Question("pairs", "debgraph.pair", "PairVerdict", "pair", {"winn
 async def _ask_all(
     model: Model,
     options: Options,
+    info: str,
+    graph: SceneGraph,
     question: _Question,
     subjects: Sequence[T],
     describe: Callable[[Sequence[T]], dict[int, Mapping[str, Any]]],
-    **values: object,
 ) -> list[Any]:
     """Return the verdict on each argument or pair, or a text that says why there is none."""
     each = options.ask == "each"
@@ -77,7 +77,7 @@ async def _ask_all(
     async def ask(group: Sequence[T]) -> list[object]:
         numbered = describe(group)
         messages = Prompt.load(__package__, question.prompt).messages(
-            each=each, words=words, items=numbered, **values
+            motion=quote(graph.motion), info=info, each=each, words=words, items=numbered
         )
 
         # The schema of one verdict, or of a list of verdicts with the numbers that they are on.
@@ -132,11 +132,11 @@ async def check_facts(model: Model, options: Options, info: str, graph: SceneGra
     verdicts = await _ask_all(
         model,
         options,
+        info,
+        graph,
         _FACT,
         nodes,
         lambda group: {node.id: {"text": quote(node.text)} for node in group},
-        motion=quote(graph.motion),
-        info=info,
     )
     facts = []
     for node, verdict in zip(nodes, verdicts, strict=True):
@@ -203,8 +203,8 @@ def pro_first(seed: int, pro: str, con: str) -> bool:
     If the sides are exchanged, the same two texts are shown in the same order.
     """
     low, high = sorted((pro, con))
-    bit = hashlib.sha256(f"{seed}\0{low}\0{high}".encode("utf-8", "replace")).digest()[0] % 2
-    return (pro == low) == (bit == 0)
+    is_even = int(digest_of_text(f"{seed}\0{low}\0{high}", 2), 16) % 2 == 0
+    return (pro == low) == is_even
 
 
 async def compare_pairs(
@@ -237,11 +237,11 @@ async def compare_pairs(
         verdicts = await _ask_all(
             model,
             options,
+            info,
+            graph,
             _PAIR,
             list(zip(pairs, pro_is_first, strict=True)),
             describe,
-            motion=quote(graph.motion),
-            info=info,
         )
         return [
             Clash(pair, fault=verdict)

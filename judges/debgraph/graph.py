@@ -201,8 +201,7 @@ class SceneGraph:
         for node in self.arguments():
             edges = self.outgoing(node.id)
             relations = (
-                ", ".join(f"{edge.relation.value} -> {edge.target}" for edge in edges)
-                or "no relation"
+                ", ".join(f"{edge.relation} -> {edge.target}" for edge in edges) or "no relation"
             )
             lines.append(
                 f"{node.id} {node.side}, round {node.origin.round}: {quote(node.text)} "
@@ -276,19 +275,8 @@ def as_json(graph: SceneGraph) -> dict[str, Any]:
             "id": node.id,
             "text": node.text,
             "kind": graph.kind(node.id).value,
-            "side": node.side,
-            "round": node.origin.round,
-            "speaker": node.origin.speaker,
+            **vars(node.origin),
         }
         for node in graph.arguments()
     ]
-    edges = [
-        {
-            "source": edge.source,
-            "target": edge.target,
-            "relation": edge.relation.value,
-            "round": edge.round,
-        }
-        for edge in graph.edges()
-    ]
-    return {"nodes": nodes, "edges": edges}
+    return {"nodes": nodes, "edges": list(map(vars, graph.edges()))}

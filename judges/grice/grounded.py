@@ -46,7 +46,7 @@ MOST_DOUBT: Final = 0.4
 """Most that a support in other words costs."""
 LEAST_CLOSENESS: Final = 0.09
 """Least closeness of a response to the user's topic."""
-OFF_TOPIC: Final = "the response has too few words of the topic"
+OFF_TOPIC: Final = "the response has too few words of the topic (compared by words, not by meaning)"
 WITH_THE_USER: Final = "(in any form) with the claim or the user's messages"
 SIDE_UNSEEN: Final = "The judge cannot see the side of an argument."
 NOT_LOOKED_UP: Final = "Without an index (-i), the judge cannot check that the argument exists."
@@ -333,9 +333,7 @@ class GroundedJudge:
         """Judge the last response."""
         response = read_response(debate, self.services.index)
         if response is None:
-            return dict.fromkeys(
-                RULES, Verdict(score=None, rationale="the last turn has no response")
-            )
+            return dict.fromkeys(RULES, Verdict(rationale="the last turn has no response"))
         if not response.sentences:
             return dict.fromkeys(
                 RULES, Verdict(score=WORST_SCORE, rationale="the response is empty")

@@ -83,14 +83,14 @@ def _average(votes: Mapping[str, ViewVerdicts], key: str) -> Verdict:
     scores: list[float] = []
     answers: list[int | str] = []
     for name, vote in votes.items():
-        verdict = vote.verdicts[key]
+        verdict = Verdict() if vote.unscored else vote.verdicts[key]
         values[name] = None
         reason = "gave no verdict"
-        if not vote.unscored and verdict.score is not None:
+        if verdict.score is not None:
             values[name] = round(verdict.score, 6)
             reason = f"{verdict.score:.2f}".removeprefix("0")
             scores.append(verdict.score)
-        elif not vote.unscored and verdict.answer is not None:
+        elif verdict.answer is not None:
             values[name] = verdict.answer
             reason = str(verdict.answer)
             answers.append(verdict.answer)

@@ -43,9 +43,7 @@ class GricePanel:
         scores: dict[str, Scores] = {}
         reasons: list[str] = []
         for speaker in contest.speakers:
-            debate = task_view(contest, speaker)
-            answered = [number for number, turn in enumerate(debate.turns) if turn.response]
-            views = [debate.view(number) for number in answered]
+            views = task_view(contest, speaker).views()
             judgements = await judge_turns(self._judge, views, self._criteria)
             scores[speaker] = _means(judgements, self._criteria)
             if scores[speaker][GENERAL] is None:

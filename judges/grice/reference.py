@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from typing import Annotated, ClassVar, Self
 
@@ -12,7 +11,7 @@ from touche_rad import plugins
 from touche_rad.debate import Debate, Verdict, Verdicts
 from touche_rad.frozen import frozen
 from touche_rad.plugins import Options, Services
-from touche_rad.text import count_words
+from touche_rad.text import count_words, digest_of_text
 
 
 @frozen
@@ -64,9 +63,8 @@ class RandomJudge:
 
 def uniform(key: str) -> float:
     """Return a number from 0 to 1 that depends only on the key."""
-    digest = hashlib.sha256(key.encode()).digest()
     # 53 bits are what a float can hold.
-    return (int.from_bytes(digest[:8], "big") >> 11) / 2**53
+    return (int(digest_of_text(key, 16), 16) >> 11) / 2**53
 
 
 @frozen
@@ -95,10 +93,10 @@ class LengthJudge:
         """Give every criterion the score of the length."""
         options = self.options
         criteria = self.services.criteria
-        response = debate.last.response if debate.turns else None
-        words = count_words(response.content) if response else 0
-        if criteria.unit == "user":
-            words = count_words(debate.last.utterance)
+        words = 0
+        if debate.turns:
+            last = debate.last
+            words = count_words(last.utterance if criteria.unit == "user" else last.answer)
         verdict = Verdict(
             score=length_score(words, options.shortest, options.longest),
             rationale=f"{words} words; {options.shortest} to {options.longest} are a yes",

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import count
 from typing import Final
 
 import anyio
@@ -25,10 +26,10 @@ from judges.inspirescore.fol import Truth
 from retrieval.web.search import WebSearch, search_all
 from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, unique
-from touche_rad.models import Model, Prompt, ask_in_parts
+from touche_rad.models import Model, ask_in_parts
 from touche_rad.models.output import Line
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import clean, excerpt, sentences, words
+from touche_rad.text import clean, excerpt, sentences, spaced_words
 
 LONGEST_TEXT: Final = 400
 """Characters of a fact, and of a piece of evidence."""
@@ -59,13 +60,12 @@ def repeats(piece: Piece, speeches: Sequence[str]) -> bool:
     The piece stands in the speech, or the speech in the piece. For an argument one quoted sentence
     is enough.
     """
-    spoken = [_plain(speech) for speech in speeches]
     evidence = _plain(piece.text)
     parts = [evidence]
     if piece.argument:
         quotable = [_plain(sentence) for sentence in sentences(piece.text)]
         parts += [part for part in quotable if len(part.split()) >= SHORTEST_QUOTATION]
-    for speech in spoken:
+    for speech in map(_plain, speeches):
         if any(part in speech for part in parts):
             return True
         # A short speech such as "Yes." stands in many texts by chance.
@@ -76,7 +76,7 @@ def repeats(piece: Piece, speeches: Sequence[str]) -> bool:
 
 def _plain(text: str) -> str:
     """Return the words only, with spaces around them so that no word matches in part."""
-    return f" {' '.join(words(text.casefold()))} "
+    return spaced_words(text.casefold())
 
 
 @frozen
@@ -107,9 +107,10 @@ class EvidenceSearch:
         faults: list[str] = []
         if self.index is not None:
             for query, lists in by_query.items():
-                search = partial(self.index.search, "text", query, most)
                 try:
-                    hits = await anyio.to_thread.run_sync(search, abandon_on_cancel=True)
+                    hits = await anyio.to_thread.run_sync(
+                        self.index.search, "text", query, most, abandon_on_cancel=True
+                    )
                 except Exception as error:
                     problem = clean(excerpt(error, LONGEST_TEXT)) or type(error).__name__
                     faults.append(f"argument index: {problem}")
@@ -278,7 +279,12 @@ class FactChecker:
         schema = object_schema(
             "Verdicts", dict.fromkeys(names, CheckedFact if reasons else TruthValue)
         )
-        messages = Prompt.load(__package__, "verify").messages(
+        verdicts = await ask_with_room(
+            self.model,
+            "verify",
+            schema,
+            len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT),
+            alone=len(batch) == 1,
             responses=[
                 {"facts": texts, "evidence": facts.evidence}
                 for facts, texts in zip(batch, numbered, strict=True)
@@ -287,12 +293,7 @@ class FactChecker:
             reasons=reasons,
             form=form(schema),
         )
-        limit = len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT)
-        answer = dict(
-            await ask_with_room(
-                self.model, messages, schema, "verify", limit, alone=len(batch) == 1
-            )
-        )
+        answer = dict(verdicts)
         verified = []
         for facts, texts in zip(batch, numbered, strict=True):
             answers = [answer[name] for name in texts]
@@ -313,11 +314,10 @@ class FactChecker:
 
 def _number_facts(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
     """Return each response's facts by key; the numbers continue from response to response."""
+    numbers = count(1)
     numbered = []
-    first = 1
     for facts in batch:
-        numbered.append({f"fact_{n}": fact for n, fact in enumerate(facts.facts, first)})
-        first += len(facts.facts)
+        numbered.append({f"fact_{next(numbers)}": fact for fact in facts.facts})
     return numbered
 
 

@@ -8,7 +8,7 @@ from pydantic import Field, field_validator
 
 from judges.inspirescore.aggregation import ABBREVIATIONS, DIMENSIONS, Total
 from retrieval.web import VARIABLE
-from touche_rad.plugins import MayNameFile, Options, setting
+from touche_rad.plugins import MayNameFile, Options, Setting
 from touche_rad.records import Share, UpTo20
 
 Decider = Literal["model", "solver"]
@@ -19,7 +19,7 @@ class InspireScoreOptions(Options):
 
     profile: str = "lean"
     """paper: the calls as published"""
-    batch: int = Field(6, ge=1, le=60)
+    batch: Annotated[int, Field(ge=1, le=60)] = 6
     """responses per call"""
     dimensions: str = "all"
     """all, or some of EA,AC,AA,TR,FA,LV"""
@@ -33,41 +33,41 @@ class InspireScoreOptions(Options):
     """sources of evidence: some of web,index, or none"""
     web: Annotated[str, MayNameFile(variable=VARIABLE)] = ""
     """SearXNG address or folder of texts; empty: no web search"""
-    detailed: bool = setting(False)
+    detailed: Setting[bool] = False
     """queries in a call of their own, an analysis per score, a plan for logic"""
-    subjective_scope: Literal["round", "debate"] = setting("round")
+    subjective_scope: Setting[Literal["round", "debate"]] = "round"
     """the four judged dimensions by round, or once for the debate"""
-    speeches: Literal["all", "last"] = setting("all")
+    speeches: Setting[Literal["all", "last"]] = "all"
     """the speeches that are scored: all, or the last of each speaker"""
-    cross_check: bool = setting(True)
+    cross_check: Setting[bool] = True
     """both the model and the solver decide logic"""
-    stated_links: Literal["conclusions", "premises"] = setting("conclusions")
+    stated_links: Setting[Literal["conclusions", "premises"]] = "conclusions"
     """what "because" in the reasoning is: a claim to check, or a rule"""
-    empty: Literal["none", "zero"] = setting("none")
+    empty: Setting[Literal["none", "zero"]] = "none"
     """score of a side without facts or conclusions"""
-    without_evidence: Literal["knowledge", "unknown"] = setting("knowledge")
+    without_evidence: Setting[Literal["knowledge", "unknown"]] = "knowledge"
     """facts without evidence: by the model's knowledge, or unknown"""
-    results_per_search: UpTo20 = setting(3)
+    results_per_search: Setting[UpTo20] = 3
     """results per search"""
-    searches: Literal["each", "joined"] = setting("each")
+    searches: Setting[Literal["each", "joined"]] = "each"
     """one search per query, or one for all queries of a response"""
-    fact_reasons: bool = setting(False)
+    fact_reasons: Setting[bool] = False
     """a reason before each verdict on a fact"""
-    keep_quotations: bool = setting(False)
+    keep_quotations: Setting[bool] = False
     """evidence that only repeats the debate's own words counts too"""
-    max_facts: int = setting(8, ge=1, le=100)
+    max_facts: Setting[Annotated[int, Field(ge=1, le=100)]] = 8
     """maximum facts per response"""
-    max_queries: UpTo20 = setting(3)
+    max_queries: Setting[UpTo20] = 3
     """maximum queries per response"""
-    max_evidence: int = setting(6, ge=1, le=60)
+    max_evidence: Setting[Annotated[int, Field(ge=1, le=60)]] = 6
     """maximum pieces of evidence per response"""
-    max_premises: int = setting(8, ge=1, le=40)
+    max_premises: Setting[Annotated[int, Field(ge=1, le=40)]] = 8
     """maximum premises per response"""
-    max_conclusions: UpTo20 = setting(3)
+    max_conclusions: Setting[UpTo20] = 3
     """maximum conclusions per response"""
-    characters_per_call: int = setting(12_000, ge=1_000, le=1_000_000)
+    characters_per_call: Setting[Annotated[int, Field(ge=1_000, le=1_000_000)]] = 12_000
     """characters of speeches per call"""
-    max_characters: int = setting(8_000, ge=100, le=100_000)
+    max_characters: Setting[Annotated[int, Field(ge=100, le=100_000)]] = 8_000
     """characters read of a speech"""
 
     @field_validator("dimensions")

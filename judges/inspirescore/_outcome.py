@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import zip_longest
-from typing import Any
+from typing import Any, Final, NamedTuple
 
 from judges.inspirescore._facts import CheckedFacts
 from judges.inspirescore._logic import Formalised, agreement
@@ -25,6 +25,21 @@ from judges.inspirescore.aggregation import (
 from judges.inspirescore.fol import solver_is_installed
 from touche_rad.contest import Outcome, leader
 
+_CHECKED: Final = {
+    "fact_authenticity": ("the facts of {} are not checked", "states no fact"),
+    "logical_validity": ("the logic of {} is not decided", "draws no conclusion"),
+}
+"""How a reason names a failed check of a response, and a speaker without anything to check."""
+
+
+class Checked(NamedTuple):
+    """The facts or the conclusions of a response, and the verdicts on them."""
+
+    response: RoundResponse
+    items: Sequence[object]
+    verdicts: Sequence[str]
+    fault: str
+
 
 @dataclass
 class Findings:
@@ -36,6 +51,19 @@ class Findings:
     facts: Sequence[CheckedFacts] = ()
     search_faults: Sequence[str] = ()
     logic: Sequence[Formalised] = ()
+
+    def checked(self, by: Decider) -> dict[str, list[Checked]]:
+        """Return what was checked of each response, by dimension; `by` decides the logic."""
+        return {
+            "fact_authenticity": [
+                Checked(facts.response, facts.facts, facts.verdicts, facts.fault)
+                for facts in self.facts
+            ],
+            "logical_validity": [
+                Checked(logic.response, logic.conclusions, logic.verdicts(by), logic.fault)
+                for logic in self.logic
+            ],
+        }
 
 
 def outcome(findings: Findings, options: InspireScoreOptions, sources: Sequence[str]) -> Outcome:
@@ -99,25 +127,16 @@ def _score(
     """Return a speaker's score in each dimension, and why some are missing."""
     scores: dict[str, float | None] = {}
     reasons: list[str] = []
+    checked = findings.checked(options.logic)
     for dimension in options.selected:
-        if dimension == "fact_authenticity":
-            checked = [facts for facts in findings.facts if facts.response.speaker == speaker]
-            for facts in checked:
-                if facts.fault:
-                    label = facts.response.label
-                    reasons.append(f"the facts of {label} are not checked: {facts.fault}")
-            score = share(facts.verdicts for facts in checked)
-            silent = not any(facts.facts or facts.fault for facts in checked)
-            why = "states no fact"
-        elif dimension == "logical_validity":
-            decided = [logic for logic in findings.logic if logic.response.speaker == speaker]
-            for logic in decided:
-                if logic.fault and not logic.verdicts(options.logic):
-                    label = logic.response.label
-                    reasons.append(f"the logic of {label} is not decided: {logic.fault}")
-            score = share(logic.verdicts(options.logic) for logic in decided)
-            silent = not any(logic.conclusions or logic.fault for logic in decided)
-            why = "draws no conclusion"
+        if dimension in checked:
+            failure, why = _CHECKED[dimension]
+            parts = [part for part in checked[dimension] if part.response.speaker == speaker]
+            for part in parts:
+                if part.fault and not part.verdicts:
+                    reasons.append(f"{failure.format(part.response.label)}: {part.fault}")
+            score = share(part.verdicts for part in parts)
+            silent = not any(part.items or part.fault for part in parts)
         else:
             marks: list[float | None] = []
             for scored in findings.subjective:
@@ -149,11 +168,9 @@ def _details(
     for scored in findings.subjective:
         for response in scored.unit.responses:
             scores[response].update(scored.scores.get(response.speaker.name, {}))
-    for facts in findings.facts:
-        scores[facts.response]["fact_authenticity"] = share([facts.verdicts])
-    for decided_logic in findings.logic:
-        verdicts = decided_logic.verdicts(options.logic)
-        scores[decided_logic.response]["logical_validity"] = share([verdicts])
+    for dimension, parts in findings.checked(options.logic).items():
+        for part in parts:
+            scores[part.response][dimension] = share([part.verdicts])
     same, decided = agreement(findings.logic)
     logic: dict[str, Any] = {
         "score_by": options.logic,
@@ -171,8 +188,7 @@ def _details(
         logic["solver_reason"] = "not installed: pip install 'touche-rad[logic]'"
     of_response = {facts.response: _fact_details(facts) for facts in findings.facts}
     for formalised in findings.logic:
-        parts = of_response.get(formalised.response, {})
-        of_response[formalised.response] = parts | _logic_details(formalised)
+        of_response.setdefault(formalised.response, {}).update(_logic_details(formalised))
     return {
         "profile": options.profile,
         "total": options.total,

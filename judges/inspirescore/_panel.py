@@ -62,7 +62,7 @@ class InspireScore:
         findings = Findings(list(speakers.values()), responses)
 
         async def score() -> None:
-            units = units_of(responses, options.subjective_scope)
+            units = units_of(spoken, options.subjective_scope)
             findings.subjective = await score_units(self.model, motion, info, units, options)
 
         async def check_facts() -> None:

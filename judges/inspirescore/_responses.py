@@ -90,7 +90,11 @@ def _blocks(text: str) -> tuple[str, str]:
     first, *pieces = _BLOCK.split(text)
     if not pieces:
         return "", text
-    blocks: dict[bool, list[str]] = {False: [first], True: []}
+    reasoning = first
+    argument = ""
     for tag, piece in zip(pieces[::2], pieces[1::2], strict=True):
-        blocks[tag.lower() == "argument"].append(piece)
-    return clean(" ".join(blocks[False])), clean(" ".join(blocks[True]))
+        if tag.lower() == "argument":
+            argument += f" {piece}"
+        else:
+            reasoning += f" {piece}"
+    return clean(reasoning), clean(argument)

@@ -10,7 +10,7 @@ from typing import Annotated, Any, Final, TypeVar
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_model
 
 from judges.inspirescore.fol import Truth
-from touche_rad.models import Message, Model, Prompt
+from touche_rad.models import Model, Prompt
 from touche_rad.models.errors import Truncated
 from touche_rad.models.output import Line, Paragraph, schema_limits
 
@@ -45,14 +45,15 @@ def part_size(texts: Sequence[str], most: int, characters: int) -> int:
 
 async def ask_with_room(
     model: Model,
-    messages: Sequence[Message],
-    schema: type[S],
     step: str,
+    schema: type[S],
     tokens: int,
     *,
     alone: bool,
+    **values: object,
 ) -> S:
-    """Ask with a token limit of at least LEAST_TOKENS."""
+    """Ask the prompt of a step with a token limit of at least LEAST_TOKENS."""
+    messages = Prompt.load(__package__, step).messages(**values)
     limit = max(model.settings.max_tokens, LEAST_TOKENS, tokens)
     ask = partial(model.ask, messages, schema, step=f"inspirescore.{step}")
     try:
@@ -74,12 +75,14 @@ async def ask_about(
 ) -> list[Any]:
     """Ask the prompt of a step about some responses, and return the answer on each."""
     keys = [f"response_{number}" for number in range(1, len(responses) + 1)]
-    messages = Prompt.load(__package__, step).messages(
-        responses=dict(zip(keys, responses, strict=True)), **values
-    )
-    keyed_schema = object_schema(schema, dict(zip(keys, kinds, strict=True)))
     answer = await ask_with_room(
-        model, messages, keyed_schema, step, max_tokens, alone=len(responses) == 1
+        model,
+        step,
+        object_schema(schema, dict(zip(keys, kinds, strict=True))),
+        max_tokens,
+        alone=len(responses) == 1,
+        responses=dict(zip(keys, responses, strict=True)),
+        **values,
     )
     return [part for _, part in answer]
 

@@ -18,7 +18,7 @@ from judges.inspirescore._schemas import (
 )
 from judges.inspirescore.aggregation import SUBJECTIVE
 from touche_rad.frozen import frozen
-from touche_rad.models import Model, Prompt, ask_in_parts
+from touche_rad.models import Model, ask_in_parts
 from touche_rad.models.output import Page
 
 TOKENS_PER_MARKS: Final = 160
@@ -54,13 +54,12 @@ class UnitScores:
 
 
 def units_of(responses: Sequence[RoundResponse], scope: Literal["round", "debate"]) -> list[Unit]:
-    """Return the units to score; empty responses are left out."""
-    spoken = [response for response in responses if not response.empty]
+    """Return the units to score; `responses` has no empty ones."""
     if scope == "debate":
-        return [Unit("debate", "The whole debate", spoken)] if spoken else []
+        return [Unit("debate", "The whole debate", responses)] if responses else []
     units = []
-    for number in sorted({response.round for response in spoken}):
-        of_round = [response for response in spoken if response.round == number]
+    for number in sorted({response.round for response in responses}):
+        of_round = [response for response in responses if response.round == number]
         units.append(Unit(f"round_{number}", f"Round {number}", of_round))
     return units
 
@@ -87,19 +86,21 @@ async def score_units(
             schemas[unit.key] = object_schema(f"Scores_{unit.key}", fields)
         schema = object_schema("Subjective", schemas)
         speakers = [speaker for unit in batch for speaker in unit.speakers]
-        messages = Prompt.load(__package__, "subjective").messages(
+        limit = len(speakers) * TOKENS_PER_MARKS
+        if detailed:
+            limit = len(speakers) * TOKENS_PER_ANALYSES + len(batch) * TOKENS_PER_REASON
+        answer = await ask_with_room(
+            model,
+            "subjective",
+            schema,
+            limit,
+            alone=len(batch) == 1,
             motion=motion,
             info=info,
             units=batch,
             detailed=detailed,
             speakers=list(dict.fromkeys(speakers)),
             form=form(schema),
-        )
-        limit = len(speakers) * TOKENS_PER_MARKS
-        if detailed:
-            limit = len(speakers) * TOKENS_PER_ANALYSES + len(batch) * TOKENS_PER_REASON
-        answer = await ask_with_room(
-            model, messages, schema, "subjective", limit, alone=len(batch) == 1
         )
         answers = dict(answer)
         return [_unit_scores(unit, dict(answers[unit.key])) for unit in batch]

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import importlib.util
 import os
-from collections.abc import Mapping, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, Final
 
@@ -23,6 +25,7 @@ VARIABLE: Final = "TOUCHE_RAD_EMBEDDINGS"
 """The variable with the address of the encoder of an index."""
 TRUST: Final = "TOUCHE_RAD_TRUST_ENCODER"
 """The variable with unsafe encoders, separated by commas, that an index may name."""
+_PINNED: Final = re.compile("@[0-9a-f]{40}$")
 _QUERY: Final = ("query", "s2p_query")
 _PASSAGE: Final = ("document", "passage")
 """The names of a model's own prompts."""
@@ -92,17 +95,31 @@ def encoder(name: str) -> Encoder:
     if model == "minilm":
         return SentenceEncoder(model, minilm_folder(model), instruction)
     if model == "stella":
-        if Path(STELLA).exists():  # which would be taken for the model, and its code run
-            raise UserError(f"{STELLA} is a folder here: work in another folder")
+        _refuse_folder(STELLA)
         return SentenceEncoder(model, STELLA, instruction, trust_remote_code=True)
     if "/" not in model and not Path(model).is_dir():
         raise OptionError(
             f"there is no encoder or folder {model!r}{nearest(model, ('minilm', 'stella'))}; "
             "a model on the Hugging Face hub is named OWNER/NAME"
         )
-    # A relative name would be another folder for a reader of the index who works elsewhere.
-    name = str(Path(model).resolve()) if Path(model).is_dir() else model
-    return SentenceEncoder(name, name, instruction)
+    if Path(model).is_dir():
+        # A relative name would be another folder for a reader of the index who works elsewhere.
+        folder = str(Path(model).resolve())
+        return SentenceEncoder(folder, folder, instruction)
+    place, _, revision = model.partition("@")
+    _refuse_folder(place)
+    with _loading(f"encoder {place!r}"):
+        from huggingface_hub import resolve_revision
+
+        # By default, that of its newest version.
+        commit: str = resolve_revision(place, revision=revision or None).resolved
+    return SentenceEncoder(f"{place}@{commit}", place, instruction, revision=commit)
+
+
+def _refuse_folder(place: str) -> None:
+    """Raise an error if a folder would be taken for a model on the hub, and its code run."""
+    if Path(place).exists():
+        raise UserError(f"{place} is a folder here: work in another folder")
 
 
 def refuse_unsafe(name: str) -> None:
@@ -113,14 +130,19 @@ def refuse_unsafe(name: str) -> None:
     model, _ = parse_name(name)
     if model in os.environ.get(TRUST, "").split(","):
         return
+    served = model.startswith("openai:")
     if model == "stella":
         reason = "runs code of its authors"
-    elif model.startswith("openai:") and "#" in model:
+    elif served and "#" in model:
         reason = f"would get your messages; set {VARIABLE}=URL for your own server"
-    elif Path(model).exists() and not Path(model).is_absolute():
-        reason = "is a folder here"
-    else:
+    elif served or model == "minilm" or Path(model).is_absolute():
         return
+    elif Path(model).exists():
+        reason = "is a folder here"
+    elif _PINNED.search(model):
+        return
+    else:
+        reason = "may change: it has no commit (OWNER/NAME@COMMIT)"
     raise UserError(f"only the index names the encoder {model!r}, which {reason}: {TRUST}={model}")
 
 
@@ -137,7 +159,8 @@ class SentenceEncoder(Encoder):
         saved: Mapping[str, str] = self.model.prompts
         query = next(filter(None, map(saved.get, _QUERY)), "")
         passage = next(filter(None, map(saved.get, _PASSAGE)), "")
-        self._prompts = prompts_of(name, instruction, Prompts(query, passage))
+        model = name.partition("@")[0]
+        self._prompts = prompts_of(model, instruction, Prompts(query, passage))
         # Saved with the model if it is tuned.
         chosen = {_QUERY[0]: self._prompts.query, _PASSAGE[0]: self._prompts.passage}
         self.model.prompts = {**saved, **chosen}
@@ -156,14 +179,20 @@ class SentenceEncoder(Encoder):
 
 def load_model(kind: str, place: str, label: str, **settings: object) -> Any:
     """Load a model of this class of sentence-transformers; `label` says in errors what it is."""
-    try:
+    with _loading(label):
         import sentence_transformers
         from transformers.utils import logging
-    except ImportError:
-        raise UserError(f"{label} needs sentence-transformers: {NEEDED}") from None
-    logging.disable_progress_bar()
-    try:
+
+        logging.disable_progress_bar()
         return getattr(sentence_transformers, kind)(place, **settings)
+
+
+@contextmanager
+def _loading(label: str) -> Iterator[None]:
+    if importlib.util.find_spec("sentence_transformers") is None:
+        raise UserError(f"{label} needs sentence-transformers: {NEEDED}")
+    try:
+        yield
     except Exception as error:
         raise UserError(f"{label} cannot be loaded: {excerpt(error, 200)}") from None
 

@@ -16,7 +16,7 @@ from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
 from touche_rad.frozen import frozen
-from touche_rad.plugins import Services, arguments_by, storage_of
+from touche_rad.plugins import Services, storage_of
 
 log = logging.getLogger(__name__)
 
@@ -100,15 +100,8 @@ class DenseRetriever(Searcher):
         field = self.options.field
         path = (f"near in meaning: {field}",)
         vectors = encoded(self._encoder, queries)
-        results: list[list[Hit]] = []
-        for near in self._storage.nearest(self._encoder, field, vectors, k):
-            arguments = arguments_by(self.index, [id_ for id_, _ in near])
-            hits: list[Hit] = []
-            for rank, (argument, (_, cosine)) in enumerate(zip(arguments, near, strict=True)):
-                if argument is not None:
-                    hits.append(Hit(argument=argument, score=cosine, rank=rank, path=path))
-            results.append(hits)
-        return results
+        results = self._storage.nearest(self._encoder, field, vectors, k)
+        return [self.hits(near, path) for near in results]
 
 
 def vector_meaning(

@@ -5,7 +5,6 @@ Each distinct text is encoded once. `about.json` names the fields that are compl
 
 from __future__ import annotations
 
-import hashlib
 import re
 import shutil
 from collections.abc import Sequence
@@ -14,21 +13,22 @@ from typing import Final
 
 import numpy as np
 
-from retrieval._arrays import Array
+from retrieval._arrays import Array, mapped
 from retrieval.dense.encoders import Encoder, Vectors
 from retrieval.index import parts
 from retrieval.index.analyser import content
-from retrieval.index.engine import Scored
+from retrieval.index.engine import Scored, best_scored
 from retrieval.index.store import DENSE, Store
 from touche_rad.errors import UserError, WorkError, nearest
 from touche_rad.files.outputs import locked
+from touche_rad.files.records import make_folder
 from touche_rad.lists import in_parts
 from touche_rad.plugins import VectorsWanted
 from touche_rad.plugins.contracts import Progress
+from touche_rad.text import digest_of_text
 
 BLOCK: Final = 512
 """Texts per block."""
-_OPTION: Final = "--dense"
 _VECTORS: Final = "vectors.npy"
 """The vectors of the texts."""
 _ROWS: Final = "rows.npy"
@@ -37,6 +37,8 @@ _ROWS: Final = "rows.npy"
 
 class AboutVectors(parts.About):
     """The description of a folder of vectors."""
+
+    option = "--dense"
 
     encoder: str
     dimension: int
@@ -53,9 +55,9 @@ def add_vectors(
 ) -> int:
     """Encode fields of an index and return the number of texts; existing vectors are kept."""
     target = folder / DENSE / slug(encoder.name)
-    target.mkdir(parents=True, exist_ok=True)
+    make_folder(target)
     with locked(target, wait=True):
-        about = parts.read_about(target, AboutVectors, collection, _OPTION)
+        about = parts.read_about(target, AboutVectors, collection)
         encoded = about.fields if about else ()
         store = Store(folder)
         texts = {field: _distinct(store, field) for field in wanted.fields if field not in encoded}
@@ -88,7 +90,7 @@ def add_vectors(
 def slug(name: str) -> str:
     """Return an encoder's name in letters, digits and hyphens, with a digest of the name."""
     plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")[:40]
-    return f"{plain}-{hashlib.sha256(name.encode('utf-8', 'replace')).hexdigest()[:8]}"
+    return f"{plain}-{digest_of_text(name, 8)}"
 
 
 def _distinct(store: Store, field: str) -> tuple[list[str], Array]:
@@ -110,9 +112,7 @@ class DenseVectors:
         self._fields: dict[str, list[Array]] = {}
         for path in (folder / field for field in about.fields):
             if path.is_dir():
-                files = (path / _VECTORS, path / _ROWS)
-                arrays = [np.asarray(np.load(file, mmap_mode="r")) for file in files]
-                self._fields[path.name] = arrays
+                self._fields[path.name] = [mapped(path / _VECTORS), mapped(path / _ROWS)]
 
     def nearest(self, field: str, queries: Vectors, k: int) -> list[list[Scored]]:
         """Return the nearest arguments of each query by number; equal scores are sorted by it."""
@@ -154,11 +154,10 @@ def _best(scores: Array, numbers: Array, k: int) -> list[Scored]:
         near = scores >= np.partition(scores, -k)[-k]
         scores = scores[near]
         numbers = numbers[near]
-    order = np.lexsort((numbers, -scores))[:k]
-    return list(zip(scores[order].tolist(), numbers[order].tolist(), strict=True))
+    return best_scored(scores, numbers, k)
 
 
 def open_vectors(folder: Path, collection: str) -> dict[str, DenseVectors]:
     """Open the vectors of an index, by the names of their encoders."""
-    opened = parts.open_parts(folder / DENSE, AboutVectors, collection, _OPTION, DenseVectors)
+    opened = parts.open_parts(folder / DENSE, AboutVectors, collection, DenseVectors)
     return {vectors.about.encoder: vectors for vectors in opened}

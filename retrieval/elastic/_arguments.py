@@ -5,24 +5,24 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from hashlib import sha256
 from itertools import chain
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any, Final
 
-from retrieval._links import Link, alike
+from retrieval._links import Link, link_between
 from retrieval._server import close_connections
 from retrieval.elastic import _shape as shape
 from retrieval.elastic._connection import Connection
 from retrieval.elastic._shape import DEEPEST
 from retrieval.index.analyser import FIELDS, TOPICS, FieldTexts, check_field
 from retrieval.index.analyser import NAME as ANALYSER
-from retrieval.index.postings import WEIGHTS_OF, Postings, search_all
+from retrieval.index.postings import Postings, search_all
 from retrieval.index.statements import ROLES
-from retrieval.index.store import may_be_id
-from touche_rad.debate import Argument, Hit
+from touche_rad.debate import Argument, Hit, may_be_id
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
 from touche_rad.lists import in_parts
+from touche_rad.plugins import ArgumentIndex
+from touche_rad.text import digest_of_text
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -35,7 +35,7 @@ _SUFFIX: Final = re.compile(r"-[0-9a-f]{12}-\d+$")
 """The suffix that an index's own name has, and its alias has not."""
 
 
-class ElasticArguments:
+class ElasticArguments(ArgumentIndex):
     """An opened index on a server; threads can share it."""
 
     def __init__(self, location: str) -> None:
@@ -102,8 +102,7 @@ class ElasticArguments:
             for candidate, its_groups in linked:
                 for to_role in ROLES:
                     if its_groups.get(to_role) == groups[from_role]:
-                        near = alike(argument.text_of(from_role), candidate.text_of(to_role))
-                        links.append(Link(candidate, from_role, to_role, near))
+                        links.append(link_between(argument, from_role, candidate, to_role))
         return links
 
     @property
@@ -111,7 +110,7 @@ class ElasticArguments:
         """A digest of the content."""
         if self.ours is not None:
             return str(self.ours["collection"])[:16]
-        return sha256(f"{self._settings.get('uuid')} {len(self)}".encode()).hexdigest()[:16]
+        return digest_of_text(f"{self._settings.get('uuid')} {len(self)}", 16)
 
     @cached_property
     def _count(self) -> int:
@@ -171,10 +170,6 @@ class ElasticArguments:
                 return f"id.{name}"
         return ""
 
-    def search(self, field: str, query: str, k: int) -> list[Hit]:
-        """Return the best `k` arguments by one field."""
-        return self.search_all(field, [query], k)[0]
-
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries."""
         check_field(field)
@@ -215,7 +210,7 @@ class ElasticArguments:
         for argument in arguments:
             texts.add(argument)
         documents = texts.documents(range(len(arguments))).get(TOPICS)
-        return arguments, Postings.build(documents, *WEIGHTS_OF[TOPICS]) if documents else None
+        return arguments, Postings.build(documents, TOPICS) if documents else None
 
     @property
     def encoders(self) -> Sequence[str]:

@@ -19,6 +19,7 @@ from retrieval.index.statements import ROLES, StatementGroups
 from retrieval.index.store import distinct
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
+from touche_rad.text import digest_of_text
 
 BATCH: Final = 1_000
 """Arguments per batch."""
@@ -61,7 +62,7 @@ def load(
                 "settings": shape.settings(shards, replicas),
                 "mappings": shape.mapping(digest, count),
             }
-            short = sha256(json.dumps(body, sort_keys=True).encode()).hexdigest()[:12]
+            short = digest_of_text(json.dumps(body, sort_keys=True), 12)
             concrete = f"{name}-{short}-{shape.FORMAT}"
             connection.ask(partial(_create, index=concrete, body=body))
             # "create" keeps the first copy of an argument that is sent twice. "index" would replace

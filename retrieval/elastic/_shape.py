@@ -142,7 +142,7 @@ def document(
     return {**fields, "words": {part: " ".join(words) for part, words in stems.items() if words}}
 
 
-def argument(source: Mapping[str, Any], name: str, *, ours: bool = True) -> Argument:
+def argument(source: Mapping[str, Any], name: str, *, ours: bool) -> Argument:
     """Return the argument of a document, ours or the official index's."""
     if "line" in source:
         return files.argument_of(json.loads(source["line"]))  # a lone surrogate stays

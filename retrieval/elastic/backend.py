@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from contextlib import closing
-from typing import Any
+from typing import Annotated, Any
 
 from pydantic import Field
 
@@ -24,9 +24,9 @@ class ElasticIndexes(IndexBackend):
     class Options(plugins.Options):
         """How an index is spread over a cluster."""
 
-        shards: int = Field(1, ge=1, le=1024)
+        shards: Annotated[int, Field(ge=1, le=1024)] = 1
         """number of shards"""
-        replicas: int = Field(0, ge=0, le=64)
+        replicas: Annotated[int, Field(ge=0, le=64)] = 0
         """copies of each shard on other nodes"""
 
     def __init__(self, options: Any, services: Services) -> None:

@@ -9,18 +9,19 @@ from pathlib import Path
 
 from retrieval.index.analyser import TOPICS, FieldTexts
 from retrieval.index.engine import build_engine, pisa_is_here
-from retrieval.index.postings import WEIGHTS_OF, Postings
+from retrieval.index.postings import Postings
 from retrieval.index.statements import ROLES, STATEMENTS, StatementGroups
 from retrieval.index.store import FILE, Store, write_manifest, write_store
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError, why
+from touche_rad.files.records import make_folder
 
 
 def build(arguments: Iterable[Argument], location: str, *, replace: bool) -> int:
     """Build an index folder and return the number of its arguments."""
     target = Path(os.path.realpath(location))
     _check_target(target, replace)
-    target.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(target.parent)
     # Both are left behind by a build that was killed.
     folder = target.with_name(f".{target.name}.making")
     old = target.with_name(f".{target.name}.old")
@@ -67,7 +68,7 @@ def _fill(folder: Path, arguments: Iterable[Argument]) -> int:
         if pisa and field != TOPICS:
             build_engine(folder / field, documents)
         else:
-            Postings.build(documents, *WEIGHTS_OF.get(field, ())).write(folder / field)
+            Postings.build(documents, field).write(folder / field)
     write_manifest(folder, collection, counts, pisa=pisa)
     return len(numbers)
 
@@ -82,7 +83,4 @@ def postings_of(store: Store) -> dict[str, Postings]:
         assert number is not None
         numbers.append(number)
     fields = texts.documents(numbers)
-    return {
-        field: Postings.build(documents, *WEIGHTS_OF.get(field, ()))
-        for field, documents in fields.items()
-    }
+    return {field: Postings.build(documents, field) for field, documents in fields.items()}

@@ -33,7 +33,6 @@ from touche_rad.plugins.contracts import Progress
 RECORDS: Final = "records.jsonl"
 CALLS: Final = 64
 """Calls per block; annotations are saved after each block."""
-_OPTION: Final = "--annotate"
 PROGRESS: Final = LogKind(
     "annotation",
     1,
@@ -45,6 +44,8 @@ PROGRESS: Final = LogKind(
 
 class AboutAnnotations(parts.About):
     """What `about.json` says."""
+
+    option = "--annotate"
 
     arguments: int
     annotated: int
@@ -92,7 +93,7 @@ def open_annotations(
 ) -> dict[str, StoredAnnotations]:
     """Open all complete annotations of an index, by name."""
     read = partial(StoredAnnotations, number=number)
-    opened = parts.open_parts(index / ANNOTATIONS, AboutAnnotations, collection, _OPTION, read)
+    opened = parts.open_parts(index / ANNOTATIONS, AboutAnnotations, collection, read)
     return {annotations.name: annotations for annotations in opened}
 
 
@@ -105,7 +106,7 @@ async def annotate(
     """
     folder = index / ANNOTATIONS / annotator.name
     by = json.loads(json.dumps(annotator.identity, default=str))
-    about = parts.read_about(folder, AboutAnnotations, collection, _OPTION)
+    about = parts.read_about(folder, AboutAnnotations, collection)
     if about is not None:
         place = f"annotations {annotator.name} are by another model or with other settings:"
         refuse_other_identity(place, about.by, by, f"remove {folder} to annotate again")

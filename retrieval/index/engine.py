@@ -56,6 +56,12 @@ def rounded(scores: Array) -> Array:
     return np.round(scores / unit) * unit
 
 
+def best_scored(scores: Array, numbers: Array, k: int) -> list[Scored]:
+    """Return the `k` best scores with their numbers; equal scores are sorted by number."""
+    order = np.lexsort((numbers, -scores))[:k]
+    return list(zip(scores[order].tolist(), numbers[order].tolist(), strict=True))
+
+
 def build_engine(folder: Path, documents: Iterable[tuple[int, str]]) -> None:
     """Index numbered documents of plain words in a new folder."""
     failures: list[Exception] = []

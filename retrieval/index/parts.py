@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from pathlib import Path
-from typing import Final, TypeVar
+from typing import ClassVar, Final, TypeVar
 
 from pydantic import BaseModel, ConfigDict
 
@@ -21,10 +21,18 @@ class About(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
+    option: ClassVar[str]
+    """The option of `touche-rad index` that makes the folder."""
+
     format: int = FORMAT
     collection: str
     checksums: dict[str, str] = {}
     """SHA-256 of each file; empty in older folders."""
+
+    @classmethod
+    def again(cls) -> str:
+        """Say how to make the folder again."""
+        return f"remove the folder and run: touche-rad index {cls.option}"
 
     def write(self, folder: Path) -> None:
         """Write it; it says what is complete."""
@@ -38,8 +46,8 @@ A = TypeVar("A", bound=About)
 T = TypeVar("T")
 
 
-def read_about(folder: Path, kind: type[A], collection: str, option: str) -> A | None:
-    """Return what `about.json` says, or None; `option` makes the folder again."""
+def read_about(folder: Path, kind: type[A], collection: str) -> A | None:
+    """Return what `about.json` says, or None."""
     if not (folder / ABOUT).exists():
         return None
     try:
@@ -47,9 +55,9 @@ def read_about(folder: Path, kind: type[A], collection: str, option: str) -> A |
         refuse_newer(folder, record, FORMAT)
         about = kind.model_validate(record)
     except (OSError, ValueError):
-        raise UserError(f"{folder} cannot be read; {_again(option)}") from None
+        raise UserError(f"{folder} cannot be read; {kind.again()}") from None
     if (about.format, about.collection) != (FORMAT, collection):
-        raise UserError(f"{folder} belongs to another collection; {_again(option)}")
+        raise UserError(f"{folder} belongs to another collection; {kind.again()}")
     return about
 
 
@@ -64,20 +72,16 @@ def verify_parts(index: Path) -> None:
 
 
 def open_parts(
-    parent: Path, kind: type[A], collection: str, option: str, make: Callable[[Path, A], T]
+    parent: Path, kind: type[A], collection: str, make: Callable[[Path, A], T]
 ) -> list[T]:
     """Open each folder with an `about.json`."""
     opened = []
     for folder in sorted(path.parent for path in parent.glob(f"*/{ABOUT}")):
-        about = read_about(folder, kind, collection, option)
+        about = read_about(folder, kind, collection)
         assert about is not None
         verify(folder, about.checksums, once=True)
         try:
             opened.append(make(folder, about))
         except (OSError, ValueError) as error:
-            raise UserError(f"{folder} is damaged ({error}); {_again(option)}") from None
+            raise UserError(f"{folder} is damaged ({error}); {kind.again()}") from None
     return opened
-
-
-def _again(option: str) -> str:
-    return f"remove the folder and run: touche-rad index {option}"

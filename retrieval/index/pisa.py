@@ -5,11 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from retrieval._links import Link, alike
+from retrieval._links import Link, link_between
 from retrieval._server import close_connections
 from retrieval.index._build import build, postings_of
 from retrieval.index.analyser import TOPICS, check_field
@@ -22,6 +21,7 @@ from touche_rad import session
 from touche_rad.debate import Argument, Hit
 from touche_rad.demo import DEMO, open_demo
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import refuse_links
 from touche_rad.plugins import (
     Annotations,
@@ -32,6 +32,7 @@ from touche_rad.plugins import (
     VectorsWanted,
 )
 from touche_rad.plugins.contracts import Of, Progress
+from touche_rad.text import digest_of_text
 
 if TYPE_CHECKING:
     from retrieval.dense.encoders import Vectors
@@ -92,7 +93,7 @@ class PisaIndexes(IndexBackend):
         return session.run(partial(annotate, Path(location), collection, annotator, report=report))
 
 
-class PisaArguments:
+class PisaArguments(ArgumentIndex):
     """An opened index; threads and processes can share it."""
 
     def __init__(self, folder: Path) -> None:
@@ -128,10 +129,6 @@ class PisaArguments:
         """Yield every argument, in the order of the collection."""
         return iter(self._store)
 
-    def search(self, field: str, query: str, k: int) -> list[Hit]:
-        """Return the best `k` arguments by one field."""
-        return self.search_all(field, [query], k)[0]
-
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search many queries; equal scores are sorted by id."""
         check_field(field)
@@ -153,8 +150,7 @@ class PisaArguments:
         links = []
         for from_role, to_role, linked_number in self._statements.linked(number):
             linked = self._store.at(linked_number)
-            near = alike(argument.text_of(from_role), linked.text_of(to_role))
-            links.append(Link(linked, from_role, to_role, near))
+            links.append(link_between(argument, from_role, linked, to_role))
         return links
 
     @cached_property
@@ -173,7 +169,7 @@ class PisaArguments:
     def vectors(self) -> Mapping[str, str]:
         """A digest of the vectors by the folder of each encoder, and the variables it needs."""
         digests = {
-            about.parent.name: sha256(about.read_bytes()).hexdigest()[:16]
+            about.parent.name: sha256_of(about)[:16]
             for about in sorted((self.folder / DENSE).glob(f"*/{ABOUT}"))
         }
         if not digests:
@@ -183,7 +179,7 @@ class PisaArguments:
         for variable in (TRUST, VARIABLE):
             text = os.environ.get(variable)
             if text:  # an address may be private
-                digests[variable] = sha256(text.encode()).hexdigest()[:16]
+                digests[variable] = digest_of_text(text, 16)
         return digests
 
     @property

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 import numpy as np
 
-from retrieval._arrays import Array
+from retrieval._arrays import Array, mapped
 from retrieval.index.analyser import LONGEST_QUERY, TOPICS, tokens
-from retrieval.index.engine import K1, LEAST_RARITY, B, Engine, Scored, rounded
+from retrieval.index.engine import K1, LEAST_RARITY, B, Engine, Scored, best_scored, rounded
 from touche_rad.debate import Argument, Hit
 
-WEIGHTS_OF: Final[Mapping[str, Sequence[float]]] = {TOPICS: (8.0, 0.75)}
+_WEIGHTS_OF: Final = {TOPICS: (8.0, 0.75)}
 """k1 and b of fields with other ones. A topic has thousands of words: it matters how often one is
 among them."""
 _WORDS = "words.txt"
@@ -37,8 +37,9 @@ class Postings:
     """One more than the largest number of a document."""
 
     @classmethod
-    def build(cls, documents: Iterable[tuple[int, str]], k1: float = K1, b: float = B) -> Postings:
+    def build(cls, documents: Iterable[tuple[int, str]], field: str = "") -> Postings:
         """Index numbered documents of plain words; what has the same number is one document."""
+        k1, b = _WEIGHTS_OF.get(field, (K1, B))
         places: dict[str, int] = {}
         words = array("q")
         numbers = array("q")
@@ -75,9 +76,7 @@ class Postings:
         words = (folder / _WORDS).read_text("utf-8").split("\n")
         places = {word: place for place, word in enumerate(words)}
         files = (_STARTS, _DOCUMENTS, _WEIGHTS)
-        starts, documents, weights = (
-            np.asarray(np.load(folder / name, mmap_mode="r")) for name in files
-        )
+        starts, documents, weights = (mapped(folder / name) for name in files)
         return cls(places, starts, documents, weights, size)
 
     def best(self, queries: Sequence[str], k: int) -> list[list[Scored]]:
@@ -96,9 +95,7 @@ class Postings:
             if len(numbers) > k:  # those that may be among the best after rounding
                 least = np.partition(scores[numbers], -k)[-k] * (1 - 1e-4)
                 numbers = numbers[scores[numbers] >= least]
-            best = rounded(scores[numbers])
-            order = np.lexsort((numbers, -best))[:k]
-            results.append(list(zip(best[order].tolist(), numbers[order].tolist(), strict=True)))
+            results.append(best_scored(rounded(scores[numbers]), numbers, k))
         return results
 
 

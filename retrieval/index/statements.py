@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from retrieval._arrays import Array
+from retrieval._arrays import Array, mapped
 from retrieval.index.analyser import tokens
 from touche_rad.text import NEGATIONS
 
@@ -143,9 +143,9 @@ class Statements:
     """The groups of an index's statements, memory-mapped."""
 
     def __init__(self, folder: Path) -> None:
-        self._groups: Array = np.load(folder / "groups.npy", mmap_mode="r")
-        self._members: Array = np.load(folder / "members.npy", mmap_mode="r")
-        self._starts: Array = np.load(folder / "starts.npy", mmap_mode="r")
+        self._groups = mapped(folder / "groups.npy")
+        self._members = mapped(folder / "members.npy")
+        self._starts = mapped(folder / "starts.npy")
 
     def linked(self, number: int) -> list[tuple[str, str, int]]:
         """Return the arguments that share a statement: its role here and there, their number."""

@@ -22,14 +22,14 @@ from typing import Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict
 
-from retrieval._arrays import Array
+from retrieval._arrays import Array, mapped
 from retrieval.index.analyser import FIELDS
 from retrieval.index.analyser import NAME as ANALYSER
 from touche_rad import __version__, files
-from touche_rad.debate import Argument
+from touche_rad.debate import LONGEST_ID, Argument, may_be_id
 from touche_rad.errors import UserError, WorkError, refuse_newer
 from touche_rad.files.outputs import cache_folder, sha256_of
-from touche_rad.files.records import read_file
+from touche_rad.files.records import make_folder, read_file
 
 FILE = "manifest.json"
 FORMAT = 6
@@ -101,7 +101,7 @@ def verify(
             raise UserError(f"{folder}: {name} is missing or has changed: make it again")
     if mark is not None:
         with suppress(OSError):
-            mark.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(mark.parent)
             mark.touch()
 
 
@@ -115,12 +115,12 @@ def read_manifest(folder: Path) -> Manifest:
         raise UserError(f"{folder}: there is no index; build it: touche-rad index SOURCE -o DIR")
     try:
         record = json.loads(read_file(folder / FILE))
-        if not isinstance(record, dict) or record.get("format") != FORMAT:
+        if record.get("format") != FORMAT:
             refuse_newer(folder, record, FORMAT)
         manifest = Manifest.model_validate(record)
     except FileNotFoundError:
         raise UserError(f"{folder} is not an index: it has no {FILE}") from None
-    except (OSError, ValueError, RecursionError):
+    except (OSError, ValueError, RecursionError, AttributeError):  # also a list
         raise UserError(f"{folder}: {FILE} cannot be read; {again}") from None
     if (manifest.format, manifest.analyser) != (FORMAT, ANALYSER):
         raise UserError(f"{folder}: the index was built by another version of touche-rad; {again}")
@@ -140,7 +140,6 @@ PLACES = "places.npy"
 DENSE = "dense"
 """The folder of vectors in an index, if it has any."""
 ANNOTATIONS = "annotations"
-LONGEST_ID = 512
 CACHED_ARGUMENTS = 20_000
 
 
@@ -197,21 +196,13 @@ def distinct(arguments: Iterable[Argument]) -> Iterator[tuple[Argument, bytes]]:
             raise UserError(f"two different arguments have the id {id_!r}")
 
 
-def may_be_id(name: str) -> bool:
-    """Whether an argument in an index can have this id."""
-    try:
-        return 0 < len(name.encode()) <= LONGEST_ID and "\0" not in name
-    except UnicodeEncodeError:  # a lone surrogate
-        return False
-
-
 class Store:
     """The arguments of an opened index."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self._ids: Array = np.asarray(np.load(folder / IDS, mmap_mode="r"))
-        self._places: Array = np.asarray(np.load(folder / PLACES, mmap_mode="r"))
+        self._ids = mapped(folder / IDS)
+        self._places = mapped(folder / PLACES)
         with (folder / ARGUMENTS).open("rb") as file:
             self._lines = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
         # A cached method would keep its files open until the collector of cycles runs.

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from threading import Lock
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy.special import softmax
@@ -17,7 +17,6 @@ from retrieval.dense.encoders import load_model
 from retrieval.stance import Stance
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
-from touche_rad.frozen import frozen
 from touche_rad.text import clean, encodable, packaged_table
 
 BATCH: Final = 32
@@ -27,8 +26,7 @@ PLAIN: Final = packaged_table(__package__, "plain_pairs.toml")["pairs"]
 _KINDS: Final = ({"entail", "contradict", "neutral"}, {"entail", "contradict"}, {"entail", "not"})
 
 
-@frozen
-class Rows:
+class Rows(NamedTuple):
     """The rows of a model's head; None if the model has no such row."""
 
     entailment: int
@@ -75,8 +73,7 @@ class Nli:
             return np.zeros((0, 3))
         probabilities = self._model.probabilities(pairs)
         result = np.zeros((len(pairs), 3))
-        rows = (self.rows.entailment, self.rows.contradiction, self.rows.neither)
-        for column, row in enumerate(rows):
+        for column, row in enumerate(self.rows):
             if row is not None:
                 result[:, column] = probabilities[:, row]
         return result

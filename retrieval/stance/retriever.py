@@ -48,5 +48,5 @@ class StanceRetriever(Reranking):
         for hit, stance in zip(scaled(hits), stances, strict=True):
             score = hit.score + self.options.weight * self._sign * stance.against
             step = f"same {stance.same:.2f}, opposite {stance.opposite:.2f}"
-            reranked.append(hit.model_copy(update={"score": score, "path": (*hit.path, step)}))
+            reranked.append(hit.replace(score=score, path=(*hit.path, step)))
         return reranked

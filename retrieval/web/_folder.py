@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -16,6 +15,7 @@ from retrieval.index.postings import Postings
 from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, page_of
 from touche_rad.errors import UserError
 from touche_rad.lists import unique
+from touche_rad.plugins import Once
 from touche_rad.text import sentences
 
 SUFFIXES: Final = (".txt", ".md", ".markdown")
@@ -32,8 +32,7 @@ class TextFolder:
         if not folder.is_dir():
             raise UserError(f"web search {str(folder)!r}: there is no such folder")
         self._folder = folder
-        self._lock = threading.Lock()
-        self._opened: tuple[list[Page], Postings | None] | None = None
+        self._open = Once(self._read)
 
     @property
     def place(self) -> str:
@@ -55,14 +54,11 @@ class TextFolder:
         best = [pages[number] for _, number in postings.best([stems], 8 * k)[0]]
         return unique(best, key=lambda page: page.address)[:k]
 
-    def _open(self) -> tuple[list[Page], Postings | None]:
-        with self._lock:
-            if self._opened is None:
-                pages = list(_pages(self._folder))
-                stems = [analyse(f"{page.title}\n{page.text}") for page in pages]
-                words = [(number, text) for number, text in enumerate(stems) if text]
-                self._opened = pages, Postings.build(words) if words else None
-            return self._opened
+    def _read(self) -> tuple[list[Page], Postings | None]:
+        pages = list(_pages(self._folder))
+        stems = [analyse(f"{page.title}\n{page.text}") for page in pages]
+        words = [(number, text) for number, text in enumerate(stems) if text]
+        return pages, Postings.build(words) if words else None
 
 
 def _pages(folder: Path) -> Iterator[Page]:

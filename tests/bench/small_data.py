@@ -55,7 +55,7 @@ def write_small_data(folder: Path) -> Path:
         teams.append(json.dumps({**record, "gold": {"general": "OO"}}))
     write_lines(folder / "bp.jsonl", teams)
     touche_rad(
-        *f"train examples {folder}/debates.jsonl {folder}/labels.jsonl --count 5".split(),
+        f"train examples {folder}/debates.jsonl {folder}/labels.jsonl --count 5",
         *f"-o {folder}/examples.jsonl".split(),
     )
     return folder

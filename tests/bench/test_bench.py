@@ -13,14 +13,16 @@ from pathlib import Path
 import pytest
 
 from tests.bench.makers import BRIEF, SMALL, WITH_LABELS, contents, write_bench, write_data
+from tests.cases import with_cases
 from tests.models import scripted
-from tests.records import read_cases, read_json, read_table
+from tests.records import read_json, read_table
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.files.append_log import IDENTITY, AppendLog
-from touche_rad.files.outputs import status_beside
-from touche_rad.runs.journal import RUN, journal_beside
+from touche_rad.files.outputs import STATUS
+from touche_rad.files.records import JOURNAL, path_beside
+from touche_rad.runs.journal import RUN
 
 DEBATES = "debates/seed-0/rules/verbatim.jsonl"
 VERDICTS = "debates/seed-0/rules/verbatim.length.jsonl"
@@ -30,7 +32,7 @@ VERDICTS = "debates/seed-0/rules/verbatim.length.jsonl"
 def finished(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Return the folder of a finished bench: its plan, data and results."""
     folder = write_bench(tmp_path_factory.mktemp("bench") / "small", WITH_LABELS).parent
-    touche_rad("bench", "run", folder)
+    touche_rad("bench run", folder)
     return folder
 
 
@@ -42,7 +44,7 @@ def bench(finished: Path) -> Path:
 
 def verify_bench(folder: str | Path, *words: str) -> str:
     """Return the difference that `bench verify` prints."""
-    ended = touche_rad("bench", "verify", folder, *words, code=1)
+    ended = touche_rad("bench verify", folder, *words, code=1)
     return ended.err.splitlines()[-1].removeprefix("touche-rad: error: ")
 
 
@@ -50,7 +52,7 @@ def test_new_bench_has_a_plan_data_and_hashes() -> None:
     claims = write_data("data") / "claims.tsv"
     entries = "--turns 1 -d verbatim -d grounded(k=3) -d verbatim -j length -j zsl --user rules"
     words = ("--claims", claims, "-i", "demo", *entries.split())
-    touche_rad("bench", "new", "rad", *words, err=" -m MODEL")
+    touche_rad("bench new rad", *words, err=" -m MODEL")
     plan = tomllib.loads(Path("rad/bench.toml").read_text())
     assert plan["debaters"] == {
         "verbatim": "verbatim",
@@ -60,10 +62,10 @@ def test_new_bench_has_a_plan_data_and_hashes() -> None:
     assert plan["pages"]["baselines"] == ["verbatim", "verbatim-2", "length"]
     assert Path("rad/claims.tsv").read_bytes() == claims.read_bytes()
     assert plan["sha256"] == {"claims": hashlib.sha256(claims.read_bytes()).hexdigest()}
-    touche_rad("bench", "new", "rad", code=2, err="--replace")
+    touche_rad("bench new rad", code=2, err="--replace")
     packed = Path("data/packed.jsonl.gz")
     packed.write_bytes(gzip.compress(demo_file("debates.jsonl").read_bytes()))
-    touche_rad("bench", "new", "compressed", "--claims", packed, *words[2:])
+    touche_rad("bench new compressed --claims", packed, *words[2:])
     assert Path("compressed/claims.jsonl.gz").read_bytes() == packed.read_bytes()
 
 
@@ -78,7 +80,7 @@ def test_new_bench_has_a_plan_data_and_hashes() -> None:
     ],
 )
 def test_refused_new_bench_leaves_nothing(words: tuple[str | Path, ...], tmp_path: Path) -> None:
-    touche_rad("bench", "new", *words, code=2)
+    touche_rad("bench new", *words, code=2)
     assert not list(tmp_path.iterdir())
 
 
@@ -99,10 +101,10 @@ def test_record_names_plan_versions_prompts_and_hashes(finished: Path) -> None:
 
 def test_a_second_run_has_the_same_files(finished: Path) -> None:
     before = contents(finished)
-    touche_rad("bench", "run", finished)
+    touche_rad("bench run", finished)
     assert contents(finished) == before
-    touche_rad("bench", "verify", finished)
-    touche_rad("bench", "run", finished, "-o", "again")
+    touche_rad("bench verify", finished)
+    touche_rad("bench run -o again", finished)
     first = read_json(finished / "results" / "record.json")
     second = read_json("again/record.json")
     for key in ("outputs", "files", "entries", "inputs"):
@@ -111,8 +113,10 @@ def test_a_second_run_has_the_same_files(finished: Path) -> None:
 
 def test_a_judge_of_played_debates_gets_the_index() -> None:
     plan = write_bench("small", WITH_LABELS.replace("length", "grounded"))
-    touche_rad("bench", "run", plan.parent)
+    said = "grounded judged the labelled debates without the index"
+    touche_rad("bench run", plan.parent, err=said)
     results = plan.parent / "results"
+    assert said in (results / "page" / "index.html").read_text("utf-8")
     played = read_json(results / f"{VERDICTS.replace('length', 'grounded')}.status.json")
     labelled = read_json(results / "labelled/seed-0/grounded.jsonl.status.json")
     assert played["identity"]["index"]
@@ -128,7 +132,7 @@ def test_a_bench_says_of_its_judges_what_judge_and_score_say(tmp_path: Path, ind
         'format = 1\nname = "judges"\ndebates = "debates.jsonl"\nlabels = "labels.jsonl"\n'
         f'judges = {{ length = "length", grounded = "grounded" }}\nindex = "{index}"\n'
     )
-    ended = touche_rad("bench", "run", plan, "-o", "out")
+    ended = touche_rad("bench run -o out", plan)
     runs = [Path(f"out/labelled/seed-0/{judge}.jsonl") for judge in ("length", "grounded")]
     scored = touche_rad("score", *runs, "labels.jsonl").out
     assert "significantly (" in scored
@@ -138,8 +142,8 @@ def test_a_bench_says_of_its_judges_what_judge_and_score_say(tmp_path: Path, ind
     assert Path("judged.jsonl").read_bytes() == runs[1].read_bytes()
 
 
-def test_the_screen_of_a_finished_bench(bench: Path, tmp_path: Path) -> None:
-    check_screen("bench.run", touche_rad("bench", "run", bench), tmp_path)
+def test_the_screen_of_a_finished_bench(bench: Path) -> None:
+    check_screen("bench.run", touche_rad("bench run", bench))
 
 
 @pytest.mark.parametrize(
@@ -154,21 +158,18 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
     assert verify_bench(bench) == f"{path}: the file is missing"
 
 
-@pytest.mark.parametrize(
-    ("field", "change"),
-    read_cases("bench/damaged_records.json"),
-)
+@with_cases(("field", "change"), "bench/damaged_records.json")
 def test_a_damaged_record_is_refused(bench: Path, field: str, change: dict[str, object]) -> None:
     record = bench / "results" / "record.json"
     record.write_text(json.dumps(read_json(record) | change))
-    touche_rad("bench", "verify", bench, code=2, err=f"{record}: {field}: ")
+    touche_rad("bench verify", bench, code=2, err=f"{record}: {field}: ")
 
 
 def test_changed_data_are_refused() -> None:
-    touche_rad("bench", "new", "rad")
+    touche_rad("bench new rad")
     claims = Path("rad/claims.tsv")
     claims.write_text(claims.read_text().replace("a", "b", 1))
-    touche_rad("bench", "run", "rad", code=2, err="sha256.claims")
+    touche_rad("bench run rad", code=2, err="sha256.claims")
 
 
 def test_results_of_other_settings_need_replace(bench: Path) -> None:
@@ -176,9 +177,9 @@ def test_results_of_other_settings_need_replace(bench: Path) -> None:
     plan.write_text(plan.read_text().replace("turns = 1", "turns = 2"))
     assert verify_bench(bench) == f"{plan}: it is not the plan of the record"
     before = contents(bench / "results")
-    touche_rad("bench", "run", bench, code=1, err="--replace")
+    touche_rad("bench run", bench, code=1, err="--replace")
     assert contents(bench / "results") == before
-    touche_rad("bench", "run", bench, "--replace")
+    touche_rad("bench run --replace", bench)
 
 
 def test_a_run_that_fails_does_not_stop_the_others(bench: Path) -> None:
@@ -186,13 +187,11 @@ def test_a_run_that_fails_does_not_stop_the_others(bench: Path) -> None:
     foreign = bench / "results" / VERDICTS.replace("length", "yes")
     plan.write_text(plan.read_text().replace('"length" }', '"length", yes = "always-yes" }'))
     foreign.write_text("foreign\n")
-    touche_rad(
-        "bench", "run", bench, code=1, err=f"error: {foreign.relative_to(bench / 'results')}: "
-    )
+    touche_rad("bench run", bench, code=1, err=f"error: {foreign.relative_to(bench / 'results')}: ")
     assert foreign.read_text() == "foreign\n"
     assert (bench / "results/labelled/seed-0/yes.jsonl").is_file()
     foreign.unlink()
-    touche_rad("bench", "run", bench)
+    touche_rad("bench run", bench)
 
 
 def test_warnings_of_several_runs_are_printed_once_and_no_folder_of_the_user(
@@ -203,7 +202,7 @@ def test_warnings_of_several_runs_are_printed_once_and_no_folder_of_the_user(
         server.always = scripted.content("yes")
         judge = f'zsl = {{ plugin = "zsl(profile=own.toml)", model = "{server.url}#tiny" }}'
         plan = write_bench(tmp_path, WITH_LABELS.replace('length = "length"', judge))
-        warnings = touche_rad("bench", "run", plan, "-o", "out").err
+        warnings = touche_rad("bench run -o out", plan).err
     assert warnings.count("no log probabilities") == 1
     assert "(and 1 more)" in warnings
     assert "without a language model" not in warnings
@@ -221,7 +220,7 @@ def test_a_status_of_an_earlier_version_or_a_damaged_one_is_refused(
 ) -> None:
     path = bench / "results" / f"{VERDICTS}.status.json"
     path.write_text(json.dumps(read_json(path) | change))
-    touche_rad("bench", "run", bench, code=1, err=f"{path}: ")
+    touche_rad("bench run", bench, code=1, err=f"{path}: ")
 
 
 def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
@@ -230,12 +229,12 @@ def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
     plan = bench / "bench.toml"
     debaters = 'verbatim = "verbatim", short = "grounded(max_words=30)"'
     plan.write_text(plan.read_text().replace('verbatim = "verbatim"', debaters))
-    ended = touche_rad("bench", "run", bench)
+    ended = touche_rad("bench run", bench)
     page = (bench / "results" / "page" / "index.html").read_text("utf-8")
     for shown in (ended.out, page):
         assert "grounded(max_words=30)" in shown
     assert played.stat().st_mtime_ns == before
-    touche_rad("bench", "verify", bench)
+    touche_rad("bench verify", bench)
 
 
 def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: Path) -> None:
@@ -245,32 +244,30 @@ def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: P
         "--claims claims.tsv -i demo --turns 1 -d brief -d verbatim -j grounded --plugin brief.py"
     )
     touche_rad(
-        "bench",
-        "new",
-        "rad",
+        "bench new rad",
         *words.split(),
         err="next: touche-rad bench run rad --plugin rad/brief.py\n",
     )
-    touche_rad("bench", "run", "rad", code=2, err="--plugin rad/brief.py")
-    touche_rad("bench", "run", "rad", "--trust")
-    touche_rad("bench", "verify", "rad")
+    touche_rad("bench run rad", code=2, err="--plugin rad/brief.py")
+    touche_rad("bench run rad --trust")
+    touche_rad("bench verify rad")
 
     plugin.write_text(BRIEF.replace("Nothing", "No evidence"))
     other = Path(f"rad/results/{DEBATES}")
     before = other.stat().st_mtime_ns
-    edited = touche_rad("bench", "run", "rad", "--plugin", "brief.py")
+    edited = touche_rad("bench run rad --plugin brief.py")
     assert [line for line in edited.err.splitlines() if line.startswith("again: ")] == [
         "again: debates/seed-0/rules/brief.jsonl (--plugin brief.py changed)",
         "again: debates/seed-0/rules/brief.grounded.jsonl (input changed)",
     ]
     assert other.stat().st_mtime_ns == before
-    touche_rad("bench", "verify", "rad")
+    touche_rad("bench verify rad")
     copy = Path("rad/brief.py")
     assert copy.read_bytes() == plugin.read_bytes()
     copy.write_text(BRIEF)
     assert verify_bench("rad").startswith(f"{copy}: ")
     os.utime(plugin, (0, 0))
-    refused = touche_rad("bench", "run", "rad", "--plugin", "brief.py", code=2)
+    refused = touche_rad("bench run rad --plugin brief.py", code=2)
     assert "--plugin rad/brief.py" in refused.error
     assert copy.read_text() == BRIEF
 
@@ -278,20 +275,18 @@ def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: P
 def test_a_killed_run_of_code_that_was_edited_is_played_again(bench: Path) -> None:
     played = bench / "results" / DEBATES
     expected = played.read_bytes()
-    status = read_json(status_beside(played))
+    status = read_json(path_beside(played, STATUS))
     identity = {**status["identity"], "code of debater verbatim": "earlier"}
-    journal = AppendLog(journal_beside(played), RUN, {IDENTITY: identity})
+    journal = AppendLog(path_beside(played, JOURNAL), RUN, {IDENTITY: identity})
     journal.append({"unit": 0, "lines": [], "counts": {}, "events": [], "fallbacks": []})
     journal.close()
-    touche_rad("bench", "run", bench, err=f"again: {DEBATES} (code of debater verbatim changed)")
+    touche_rad("bench run", bench, err=f"again: {DEBATES} (code of debater verbatim changed)")
     assert played.read_bytes() == expected
 
 
 def test_missing_plan_and_folder_with_other_files_are_refused(tmp_path: Path) -> None:
-    touche_rad(
-        "bench", "run", write_bench(tmp_path), "-o", tmp_path, code=2, err="exists already: "
-    )
-    touche_rad("bench", "run", "nosuch", code=2, err="nosuch")
+    touche_rad("bench run", write_bench(tmp_path), "-o", tmp_path, code=2, err="exists already: ")
+    touche_rad("bench run nosuch", code=2, err="nosuch")
 
 
 def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
@@ -302,7 +297,7 @@ def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
     )
     plan = write_bench(tmp_path, SMALL.replace('"verbatim" }', '"broken" }'))
     words = ("-o", "out", "--plugin", "broken.py")
-    touche_rad("bench", "run", plan, *words, code=1, err=DEBATES)
+    touche_rad("bench run", plan, *words, code=1, err=DEBATES)
 
 
 def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(bench: Path) -> None:
@@ -312,7 +307,7 @@ def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(be
         server.always = scripted.fails(400)
         broken = f'broken = {{ plugin = "zsl", model = "{server.url}#bad" }}'
         plan.write_text(plan.read_text().replace('"length" }', f'"length", {broken} }}'))
-        ended = touche_rad("bench", "run", bench, code=1)
+        ended = touche_rad("bench run", bench, code=1)
     after = read_json(bench / "results" / "figures.json")
     assert after["debaters"][0]["judges"].pop("broken") is None
     assert after["debaters"] == before["debaters"]
@@ -328,7 +323,7 @@ def test_labels_of_fewer_debates_are_refused_at_once() -> None:
     bench = Path("new")
     labels.write_text("".join(demo_file("labels.jsonl").read_text().splitlines(True)[1:]))
     data = ("--debates", demo_file("debates.jsonl"), "--labels", labels)
-    touche_rad("bench", "new", bench, *data, "-j", "length", code=2, err=str(labels))
+    touche_rad("bench new -j length", bench, *data, code=2, err=str(labels))
     assert not bench.exists()
 
 
@@ -339,9 +334,9 @@ def test_error_names_file_key_and_the_right_name(tmp_path: Path) -> None:
     messages = {}
     for before, after in CHANGES:
         plan = write_bench(tmp_path, SMALL.replace(before, after, 1))
-        ended = touche_rad("bench", "run", plan, "-o", "out", code=2)
+        ended = touche_rad("bench run -o out", plan, code=2)
         assert ended.err.startswith(f"touche-rad: error: {plan}: "), after
         assert ended.err.count("\n") == 1, after
         assert not Path("out").exists(), after
         messages[f"{before} -> {after}"] = ended
-    check_messages("bench.plan", messages, tmp_path)
+    check_messages("bench.plan", messages)

@@ -12,7 +12,7 @@ import pytest
 
 from tests.models.scripted import Handler, says, serving
 from tests.records import read_json
-from tests.terminal import Ended, touche_rad
+from tests.terminal import touche_rad
 from touche_rad.criteria import shipped_names
 from touche_rad.demo import demo_file
 from touche_rad.files.criteria import read_criteria
@@ -64,25 +64,22 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(name: str, model: str) ->
     mine.write_bytes((Path(__file__).parents[1] / mine.name).read_bytes())
     Path("claims.tsv").write_bytes(demo_file("claims.tsv").read_bytes())
 
-    def run(*words: str, code: int = 0) -> Ended:
-        return touche_rad(*words, code=code)
+    def as_json(line: str) -> Any:
+        return touche_rad(f"{line} --json").json
 
-    def as_json(*words: str) -> Any:
-        return run(*words, "--json").json
-
-    chosen = ("--criteria", name)
-    runs = []
+    chosen = f"--criteria {name}"
+    asking = f"-j zsl -m {model} {chosen}"
+    runs = ("verbatim.zsl", "grounded.zsl")
     for debater in ("verbatim", "grounded"):
-        run("simulate", "claims.tsv", "-i", "demo", "-d", debater, "--turns", "1", "-o", debater)
-        judge = ("judge", debater, "-j", "zsl", "-m", model, *chosen, "-o", f"{debater}.zsl")
-        assert "fallback" not in run(*judge).err
-        runs.append(f"{debater}.zsl")
+        touche_rad(f"simulate claims.tsv -i demo -d {debater} --turns 1 -o {debater}")
+        judged = touche_rad(f"judge {debater} {asking} -o {debater}.zsl")
+        assert "fallback" not in judged.err
 
     # People labelled some turns of both runs.
     criteria = read_criteria(name)
     kinds = {criterion.key: criterion.answers for criterion in criteria}
     best = {key: label_value(len(answers.values) - 1, answers) for key, answers in kinds.items()}
-    run("label", "verbatim", "grounded", *chosen, "-o", "labels.jsonl", "--summary")
+    touche_rad(f"label verbatim grounded {chosen} -o labels.jsonl --summary")
     labels = Path("labels.jsonl")
     text = labels.read_text()
     for key, label in best.items():
@@ -91,7 +88,7 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(name: str, model: str) ->
 
     together = "".join(Path(path).read_text() for path in runs)
     Path("all.zsl").write_text(together)
-    report = as_json("score", "all.zsl", "labels.jsonl", *chosen)
+    report = as_json(f"score all.zsl labels.jsonl {chosen}")
     assert {"always-yes", "most-frequent"} & {row["run"] for row in report["rows"]}
     rows = {row["maxim"]: row for row in report["rows"]}
     keys = []
@@ -99,14 +96,14 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(name: str, model: str) ->
         assert rows[key]["labelled"] == LABELLED
         names = answers.names if answers.kind == "categories" else ()
         keys += [f"{key}: {answer}" for answer in names] or [key]
-    corrected = as_json("score", "all.zsl", "labels.jsonl", *chosen, "--correct")
+    corrected = as_json(f"score all.zsl labels.jsonl {chosen} --correct")
     assert [row["maxim"] for row in corrected["rows"]] == keys
-    leaderboard = as_json("score", *runs, "labels.jsonl", "--correct")
+    leaderboard = as_json("score verbatim.zsl grounded.zsl labels.jsonl --correct")
     assert {row["run"] for row in leaderboard["ranking"]} == set(runs)
-    run("audit", "grounded", "-j", "zsl", "-m", model, *chosen, "--turns", "2")
-    run("report", *runs, "-o", "page.html")
+    touche_rad(f"audit grounded {asking} --turns 2")
+    touche_rad("report verbatim.zsl grounded.zsl -o page.html")
     # Of the labels of both runs, those of this one.
-    run("train", "examples", "grounded", "labels.jsonl", "-o", "examples", *chosen)
+    touche_rad(f"train examples grounded labels.jsonl -o examples {chosen}")
 
     plan = PLAN.replace("CRITERIA", name)
     ranked = set(keys) & set(kinds)
@@ -116,7 +113,7 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(name: str, model: str) ->
     Path("debates.jsonl").write_bytes(Path("verbatim").read_bytes())
     line = json.dumps([{**best, "criteria": criteria.label_tags[0]}])
     labels.write_text(f"{line}\n" * CLAIMS)
-    run("bench", "run", "bench.toml", "-m", model, "-o", "results")
+    touche_rad(f"bench run bench.toml -m {model} -o results")
     figures = read_json("results/figures.json")
     assert figures["measure"] == MEASURES[name]
     assert {debater["name"] for debater in figures["debaters"]} == {"verbatim", "grounded"}
@@ -129,7 +126,7 @@ def test_a_study_goes_from_a_question_to_a_leaderboard(name: str, model: str) ->
             assert sum(map(sum, rows["zsl", key]["confusion"])) == CLAIMS
         elif len(ranked) == len(kinds):
             assert rows["always-yes.jsonl", key]["confusion"][-1][-1] == CLAIMS
-    run("bench", "verify", "results")
+    touche_rad("bench verify results")
     if name == mine.name:
         mine.write_text("name = 3")
-        assert mine.name in run("bench", "verify", "results", code=1).err
+        touche_rad("bench verify results", code=1, err=mine.name)

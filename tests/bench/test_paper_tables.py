@@ -150,7 +150,7 @@ def test_options_reach_the_runs_and_other_data_need_replace(
 def test_a_table_stops_after_a_first_row_without_a_result(data: Path, server: Scripted) -> None:
     server.always = content("?")
     words = f"bench run paper:debatrix/table5 --data {data} -o out -m"
-    run = touche_rad(*words.split(), f"{server.url}#tiny", code=1)
+    run = touche_rad(words, f"{server.url}#tiny", code=1)
     assert run.err.count("$ touche-rad judge") == 1
 
 
@@ -169,10 +169,10 @@ def test_what_is_missing_is_named(tmp_path: Path) -> None:
         "--model-of Inspire-LLaMA-8B=u#m",
         "bench run paper:rdebater/table2 --data .",
     ):
-        messages[f"touche-rad {line}"] = touche_rad(*line.split(), code=None)
+        messages[f"touche-rad {line}"] = touche_rad(line, code=None)
         assert messages[f"touche-rad {line}"].code == 2, line
         assert [path.name for path in tmp_path.iterdir()] == ["claims.tsv"], line
-    check_messages("bench.paper", messages, tmp_path)
+    check_messages("bench.paper", messages)
 
 
 @pytest.mark.parametrize(
@@ -188,7 +188,7 @@ def test_missing_and_too_few_labels_are_refused(
     for name in files:
         copy_lines(demo_file(f"{name}.jsonl"), f"{name}.jsonl", 4)
     words = f"bench run paper:{table} --data {tmp_path} -o out -m http://localhost:9#m"
-    touche_rad(*words.split(), code=2, err=named)
+    touche_rad(words, code=2, err=named)
 
 
 def test_a_failed_row_leaves_the_others_and_fallbacks_are_counted(

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.bench.makers import BRIEF, contents, write_data
-from tests.records import read_cases
+from tests.cases import with_cases
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 
@@ -36,22 +36,22 @@ class Short:
 '''
 
 
-@pytest.fixture
-def place(tmp_path: Path) -> Path:
-    write_data(tmp_path)
+@pytest.fixture(autouse=True)
+def _files() -> None:
+    """Data, and the files of two plugins."""
+    write_data(".")
     Path("brief.py").write_text(BRIEF)
     Path("short.py").write_text(JUDGE)
-    return tmp_path
 
 
-def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> None:
-    words = ("try", "brief.py", "--on", "claims.tsv", "-i", "demo", "--turns", "1")
-    check_screen("try.debater", touche_rad(*words, cwd=place), place)
-    before = contents(place / "try" / "debates")
-    (place / "brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
-    again = touche_rad(*words, cwd=place)
+def test_a_debater_is_compared_and_only_its_runs_are_made_again() -> None:
+    line = "try brief.py --on claims.tsv -i demo"
+    check_screen("try.debater", touche_rad(line))
+    before = contents(Path("try/debates"))
+    Path("brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
+    again = touche_rad(line)
     assert again.err.count("again: debates/seed-0/rules/brief.") == again.err.count("again: ") == 2
-    after = contents(place / "try" / "debates")
+    after = contents(Path("try/debates"))
     assert {name for name in before if before[name] != after[name]} == {
         f"seed-0/rules/brief.{end}"
         for end in (
@@ -61,52 +61,43 @@ def test_a_debater_is_compared_and_only_its_runs_are_made_again(place: Path) -> 
             "by-grounded.jsonl.status.json",
         )
     }
-    (place / "brief.py").write_text(BRIEF.replace("invented = ", "invented = 1 / 0, "))
-    failed = touche_rad(*words, cwd=place, code=1).out
+    Path("brief.py").write_text(BRIEF.replace("invented = ", "invented = 1 / 0, "))
+    failed = touche_rad(line, code=1).out
     assert failed.startswith("all answers in debates/seed-0/rules/brief.jsonl are of a fallback: ")
-    (place / "foreign").mkdir()
-    (place / "foreign" / "notes.txt").touch()
-    refused = touche_rad(*words, "-o", "foreign", cwd=place, code=2)
+    Path("foreign").mkdir()
+    Path("foreign/notes.txt").touch()
+    refused = touche_rad(f"{line} -o foreign", code=2)
     assert "--replace" in refused.error
 
 
-def test_a_judge_is_compared_on_labelled_debates(place: Path) -> None:
+def test_a_judge_is_compared_on_labelled_debates() -> None:
     # A line with a path has one length in every folder that is not too deep.
     wide = {"COLUMNS": "120"}
-    ended = touche_rad("try", "short.py", "-O", "most=50", cwd=place, env=wide)
-    check_screen("try.judge", ended, place)
-    data = ("--on", "debates.jsonl", "--labels", "labels.jsonl", "-o", "few")
-    touche_rad("try", "length", *data, cwd=place, out="too few")
+    ended = touche_rad("try short.py -O most=50", env=wide)
+    check_screen("try.judge", ended)
+    line = "try length --on debates.jsonl --labels labels.jsonl -o few"
+    touche_rad(line, out="too few")
 
 
-@pytest.mark.parametrize(
-    ("words", "expected"),
-    read_cases("bench/wrong_tries.json"),
-)
-def test_what_cannot_be_tried_is_one_error(
-    place: Path, words: tuple[str, ...], expected: str
-) -> None:
-    (place / "claims.py").touch()
-    ended = touche_rad("try", *words, cwd=place, code=2)
+@with_cases(("words", "expected"), "bench/wrong_tries.json")
+def test_what_cannot_be_tried_is_one_error(words: tuple[str, ...], expected: str) -> None:
+    Path("claims.py").touch()
+    ended = touche_rad("try", *words, code=2)
     assert expected in ended.error
-    assert not (place / "try").exists()
+    assert not Path("try").exists()
 
 
 @pytest.fixture
-def watching(place: Path) -> Iterator[subprocess.Popen[str]]:
-    call = [sys.executable, "-m", "touche_rad", "try", "brief.py", "--watch"]
-    call += ["--on", "claims.tsv", "-i", "demo", "--turns", "1"]
-    process = subprocess.Popen(
-        call, cwd=place, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
+def watching() -> Iterator[subprocess.Popen[str]]:
+    line = "try brief.py --watch --on claims.tsv -i demo --turns 1"
+    call = [sys.executable, "-m", "touche_rad", *line.split()]
+    process = subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     yield process
     process.kill()
     process.communicate()
 
 
-def test_a_plugin_is_tried_again_each_time_it_is_saved(
-    place: Path, watching: subprocess.Popen[str]
-) -> None:
+def test_a_plugin_is_tried_again_each_time_it_is_saved(watching: subprocess.Popen[str]) -> None:
     """5 CPU seconds: three calls in processes of their own."""
     assert watching.stdout is not None
 
@@ -119,12 +110,13 @@ def test_a_plugin_is_tried_again_each_time_it_is_saved(
         raise AssertionError("".join(lines))
 
     lines_of_a_trial()
-    (place / "#brief.py").symlink_to("nowhere")
-    (place / "brief.py").write_text("def broken(:\n")
+    Path("#brief.py").symlink_to("nowhere")
+    Path("brief.py").write_text("def broken(:\n")
     assert "brief.py" in "".join(lines_of_a_trial())
-    (place / "brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
+    Path("brief.py").write_text(BRIEF.replace("Nothing", "No evidence"))
     error, *lines = lines_of_a_trial()
     assert error.startswith("error: this trial failed")
     assert any(line.startswith("again: ") for line in lines)
     watching.send_signal(signal.SIGINT)
-    assert watching.wait(60) == 130
+    assert watching.wait(60) == 0
+    assert watching.stdout.read() == ""

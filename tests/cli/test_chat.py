@@ -36,14 +36,13 @@ class Odd:
             raise ValueError("no \\x1b[31mluck")
         return Response(content="Clear \\x1b[2J\\x1b]0;title\\x07text.")
 '''
-FAST = ("-i", "demo", "-d", "verbatim", "-j", "length")
-GROUNDED = ("-i", "demo")
+FAST = "-i demo -d verbatim -j length"
 
 
-def chat(*lines: str, args: tuple[str | Path, ...] = FAST) -> Ended:
+def chat(*lines: str, options: str = FAST) -> Ended:
     """Chat with these lines; they are all of the input."""
     with patch("sys.stdin", io.StringIO("".join(f"{line}\n" for line in lines))):
-        return touche_rad("chat", *args, code=None)
+        return touche_rad(f"chat {options}", code=None)
 
 
 def printed_after(line: str, ended: Ended) -> str:
@@ -55,8 +54,8 @@ def printed_after(line: str, ended: Ended) -> str:
 
 
 def test_a_message_is_answered_with_citations_and_verdicts() -> None:
-    ended = chat(ZOOS, args=GROUNDED)
-    answered = touche_rad("respond", "--say", ZOOS, "-i", "demo", "--json").json
+    ended = chat(ZOOS, options="-i demo")
+    answered = touche_rad("respond -i demo --json --say", ZOOS).json
     (cited,) = answered["arguments"]
     assert cited["text"] == answered["content"]
     answer = f"grounded> {answered['content']} [1] {cited['id']}, "
@@ -76,13 +75,9 @@ def test_the_debate_goes_on_and_empty_lines_are_ignored() -> None:
 
 
 def test_a_fallback_is_named_above_the_answer() -> None:
-    plugin = Path("odd.py")
-    plugin.write_text(PLUGIN)
-    ended = chat(
-        "Please fail.",
-        "Go on.",
-        args=("--plugin", plugin, "-i", "demo", "-d", "odd", "-j", "length"),
-    )
+    Path("odd.py").write_text(PLUGIN)
+    options = "--plugin odd.py -i demo -d odd -j length"
+    ended = chat("Please fail.", "Go on.", options=options)
     check_screen("chat.fallback", ended)
     assert all(letter == "\n" or letter.isprintable() for letter in ended.out + ended.err)
 
@@ -96,15 +91,15 @@ def test_lines_fit_the_terminal(columns: int, monkeypatch: pytest.MonkeyPatch) -
 
 
 def test_the_index_and_the_judge_can_be_left_out() -> None:
-    for args in ((), ("-i", "demo")):
-        lines = chat(args=args).out
+    for options in ("", "-i demo"):
+        lines = chat(options=options).out
         assert "index: the demo collection" in lines
         assert "note: without a language model" in lines
     assert "language model" not in chat().out
-    assert "no judge" in chat(args=("-i", "demo", "-j", "off")).out
+    assert "no judge" in chat(options="-i demo -j off").out
 
 
 def test_a_panel_is_refused() -> None:
-    refused = chat(args=("-i", "demo", "-j", "grice"))
+    refused = chat(options="-i demo -j grice")
     assert refused.code == 2
     assert "grice" in refused.err

@@ -24,29 +24,27 @@ def _stranger() -> object:
 
 
 def call_with_key(
-    folder: Path, *words: str | Path, code: int | None = None, err: str = "", **environment: str
+    *words: str | Path, code: int | None = None, err: str = "", **environment: str
 ) -> Ended:
     key = {"OPENAI_API_KEY": KEY}
-    return touche_rad(*words, code=code, err=err, cwd=folder, env={**key, **environment})
+    return touche_rad(*words, code=code, err=err, env={**key, **environment})
 
 
-def new_plan(folder: Path) -> Path:
-    touche_rad("bench", "new", folder / "bench", "-d", "grounded", "-j", "grounded", "-q")
-    return folder / "bench/bench.toml"
+def new_plan() -> Path:
+    touche_rad("bench new bench -d grounded -j grounded -q")
+    return Path("bench/bench.toml")
 
 
 RERANK = "grounded(retriever=rerank(by=URL#m))"
 PROFILE = f'description = "x"\n[settings]\nretriever = "{RERANK[19:-1]}"\n'
 
 
-def test_a_settings_file_of_the_current_folder_is_not_used(
-    stranger: Scripted, tmp_path: Path
-) -> None:
+def test_a_settings_file_of_the_current_folder_is_not_used(stranger: Scripted) -> None:
     Path("touche-rad.toml").write_text(f'model = "{stranger.url}#m"\nindex = "none"\n')
-    call_with_key(tmp_path, *SAY, err="--config touche-rad.toml")
-    assert call_with_key(tmp_path, *SAY, "-q").err == ""
+    call_with_key(*SAY, err="--config touche-rad.toml")
+    assert call_with_key(*SAY, "-q").err == ""
     assert stranger.asked == []
-    named = call_with_key(tmp_path, *SAY, "--config", "touche-rad.toml", "-i", "demo")
+    named = call_with_key(*SAY, "--config", "touche-rad.toml", "-i", "demo")
     assert stranger.asked, named.err
 
 
@@ -59,11 +57,10 @@ def test_a_settings_file_of_the_current_folder_is_not_used(
     ],
 )
 def test_a_profile_gets_no_key_for_its_addresses(
-    stranger: Scripted, tmp_path: Path, words: tuple[str, ...]
+    stranger: Scripted, words: tuple[str, ...]
 ) -> None:
     Path("p.toml").write_text(PROFILE.replace("URL", stranger.url))
     ended = call_with_key(
-        tmp_path,
         *SAY[:-1],
         *(word.replace("URL", stranger.url) for word in words),
         code=2,
@@ -94,21 +91,19 @@ HOSTILE = (
 
 @pytest.mark.parametrize("hostile", HOSTILE)
 def test_a_folder_of_prompts_runs_no_code(tmp_path: Path, hostile: str) -> None:
-    call_with_key(tmp_path, "prompts", "fsl1", "-o", "p")
+    call_with_key("prompts", "fsl1", "-o", "p")
     for file in Path("p").iterdir():
         file.write_text(f"=== user\n{hostile}")
-    assert call_with_key(tmp_path, "prompts", "fsl1", "-O", "prompts=./p").code > 0
+    assert call_with_key("prompts", "fsl1", "-O", "prompts=./p").code > 0
     assert [path.name for path in tmp_path.iterdir()] == ["p"]
 
 
-def test_the_user_can_choose_a_file_the_flag_or_the_variable(
-    stranger: Scripted, tmp_path: Path
-) -> None:
+def test_the_user_can_choose_a_file_the_flag_or_the_variable(stranger: Scripted) -> None:
     file = Path("touche-rad.toml")
     file.write_text(f'model = "{stranger.url}#m"\n')
-    call_with_key(tmp_path, *SAY, "--config", file)
-    call_with_key(tmp_path, *SAY, "-m", f"{stranger.url}#m")
-    call_with_key(tmp_path, *SAY, OPENAI_BASE_URL=stranger.url, OPENAI_MODEL="m")
+    call_with_key(*SAY, "--config", file)
+    call_with_key(*SAY, "-m", f"{stranger.url}#m")
+    call_with_key(*SAY, OPENAI_BASE_URL=stranger.url, OPENAI_MODEL="m")
     assert len(stranger.asked) >= 3
 
 
@@ -116,12 +111,11 @@ def test_the_user_can_choose_a_file_the_flag_or_the_variable(
 @pytest.mark.parametrize(
     ("scheme", "error"), [("http", "TOUCHE_RAD_ES_PASSWORD"), ("x", "got 'elasticsearch:x:")]
 )
-def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str, error: str) -> None:
+def test_an_index_of_a_plan_gets_no_password(scheme: str, error: str) -> None:
     index = f"elasticsearch:{scheme}://stranger.example:9200/arguments"
-    file = new_plan(tmp_path)
+    file = new_plan()
     file.write_text(re.sub("index = .*", f'index = "{index}"', file.read_text()))
     ended = call_with_key(
-        tmp_path,
         "bench",
         "run",
         file.parent,
@@ -132,22 +126,22 @@ def test_an_index_of_a_plan_gets_no_password(tmp_path: Path, scheme: str, error:
     assert "secret-of-mine" not in ended.err
 
 
-def test_settings_and_commands_may_have_the_same_name(tmp_path: Path) -> None:
+def test_settings_and_commands_may_have_the_same_name() -> None:
     Path("t.toml").write_text('index = "demo"\n[respond]\nquiet = true\n')
     say = ("respond", "--say", "Zoos should be closed.", "-d", "verbatim", "--config", "t.toml")
-    ended = call_with_key(tmp_path, *say)
+    ended = call_with_key(*say)
     assert "[104." in ended.out, ended.err
 
 
-def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted, tmp_path: Path) -> None:
-    file = new_plan(tmp_path)
+def test_a_plan_gets_no_key_unless_it_is_trusted(stranger: Scripted) -> None:
+    file = new_plan()
     text = file.read_text()
     for hostile in (
         f'model = "{stranger.url}#m"\n{text}',
         text.replace('"grounded"', f'"{RERANK}"'.replace("URL", stranger.url), 1),
     ):
         file.write_text(hostile)
-        ended = call_with_key(tmp_path, "bench", "run", file.parent, err="--trust")
+        ended = call_with_key("bench", "run", file.parent, err="--trust")
         assert ended.code > 0, ended.err
     assert stranger.asked == []
 

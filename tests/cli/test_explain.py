@@ -36,7 +36,7 @@ def test_json_has_every_candidate_with_every_feature() -> None:
 def test_an_equal_text_under_another_id_is_not_marked() -> None:
     argument = {"id": "a", "text": "Zoos stay.", "topic": ""}
     write_records("twice.jsonl", argument, argument | {"id": "b"})
-    touche_rad("index", "twice.jsonl", "-o", "twice")
+    touche_rad("index twice.jsonl -o twice")
     assert [row["chosen"] for row in explain_as_json(*ZOOS, "-i", "twice")] == [True, False]
 
 
@@ -70,7 +70,7 @@ def test_an_explanation_begins_with_the_answer_and_has_whole_texts_that_fit(
 def test_the_summary_says_what_the_answer_cites_and_why(text: str) -> None:
     check_screen(
         f"respond.explain.{text.split()[0].lower()}",
-        touche_rad("respond", "--say", text, "-i", "demo", "--explain"),
+        touche_rad("respond -i demo --explain --say", text),
     )
 
 
@@ -78,7 +78,7 @@ def test_each_turn_of_a_file_is_explained() -> None:
     source = Path("debates.jsonl")
     first = demo_file("debates.jsonl").read_text("utf-8").splitlines()[0]
     source.write_text(first + "\n")
-    shown = touche_rad("respond", source, "-i", "demo", "--explain", env={"COLUMNS": "60"})
+    shown = touche_rad("respond -i demo --explain", source, env={"COLUMNS": "60"})
     assert shown.out.count(" turn ") == 3, shown.err
     assert {row["turn"] for row in explain_as_json("respond", source, "-i", "demo")} == {1, 2, 3}
 
@@ -118,4 +118,4 @@ def test_an_explanation_of_another_debaters_answer_says_so() -> None:
 
 
 def test_a_file_or_a_text_is_needed() -> None:
-    touche_rad("respond", "--explain", "-i", "demo", code=2, err="respond --explain")
+    touche_rad("respond --explain -i demo", code=2, err="respond --explain")

@@ -57,8 +57,8 @@ def test_no_help_is_wider_than_the_terminal_or_cut(columns: int, most: int) -> N
 
 
 def test_rare_options_have_a_help_of_their_own() -> None:
-    usual = touche_rad("judge", "--help").out
-    with_rare = touche_rad("judge", "--help-all").out
+    usual = touche_rad("judge --help").out
+    with_rare = touche_rad("judge --help-all").out
     for option in ("--shard", "--max-calls", "--config"):
         assert option not in usual
         assert option in with_rare

@@ -39,17 +39,8 @@ def claims(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
     folder = claims.parent
-    simulated = touche_rad(
-        "simulate",
-        "claims.tsv",
-        "-i",
-        "demo",
-        "-o",
-        "runs.jsonl",
-        "--turns",
-        "1",
-        cwd=folder,
-    )
+    command = "simulate claims.tsv -i demo -o runs.jsonl --turns 1"
+    simulated = touche_rad(command, cwd=folder)
     check_screen("simulate", simulated)
     judge, index = next_commands(simulated.err)
     assert index == ["index", "ARGUMENTS", "-o", "index"]
@@ -64,7 +55,7 @@ def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
 @pytest.mark.parametrize("scored", [False, True])
 def test_the_next_report_of_outcomes_has_the_texts(scored: bool) -> None:
     source = demo_file("contests.jsonl") if scored else DEBATES
-    judged = touche_rad("judge", source, "-j", "grice", "-o", "out.jsonl")
+    judged = touche_rad("judge -j grice -o out.jsonl", source)
     steps = next_commands(judged.err)
     assert [step[0] for step in steps] == ["score", "report"]
     for step in steps:
@@ -80,14 +71,14 @@ def test_the_next_report_of_outcomes_has_the_texts(scored: bool) -> None:
 def test_a_run_on_another_index_is_checked_next(claims: Path) -> None:
     arguments = demo_file("arguments.jsonl").read_text().splitlines(keepends=True)
     Path("arguments.jsonl").write_text("".join(arguments[:-1]))
-    touche_rad("index", "arguments.jsonl", "-o", "index")
+    touche_rad("index arguments.jsonl -o index")
     simulate = ("simulate", claims, "-i", "index", "-o", "runs.jsonl", "--turns", "1")
     check, judge = next_commands(touche_rad(*simulate).err)
     assert judge[0] == "judge"
     checked = touche_rad(*check)
     assert "not fit" not in checked.out, checked.out
     touche_rad(*judge, err="\nwith an index\n")
-    touche_rad("judge", "runs.jsonl", "-o", "alone.jsonl", err="\nwithout an index (-i)\n")
+    touche_rad("judge runs.jsonl -o alone.jsonl", err="\nwithout an index (-i)\n")
 
 
 def test_the_next_steps_of_ones_own_criteria_work_as_printed(
@@ -103,7 +94,7 @@ def test_the_next_steps_of_ones_own_criteria_work_as_printed(
     criteria = ("--criteria", "my-questions.toml")
     follow("new", "criteria", "my-questions")
     follow("prompts", "zsl", *criteria, "-o", "prompts")
-    touche_rad("simulate", claims, "-i", "demo", "-o", "all.jsonl", "--turns", "3")
+    touche_rad("simulate -i demo -o all.jsonl --turns 3", claims)
     follow("judge", "all.jsonl", "-j", "zsl", *criteria, "-o", "judged.jsonl")
     session = open_session(Path("all.jsonl"), criteria=read_criteria(criteria[1]))
     for at, place in enumerate(session.queue):
@@ -118,8 +109,8 @@ def test_the_next_steps_of_ones_own_criteria_work_as_printed(
 
 def test_quiet_commands_and_runs_under_tira_name_no_next_step(claims: Path) -> None:
     out = "evaluations.jsonl"
-    assert "next:" not in touche_rad("judge", DEBATES, "-o", out, "-q").err
+    assert "next:" not in touche_rad("judge -q", DEBATES, "-o", out).err
     Path("in").mkdir()
     Path("in/debates.jsonl").write_bytes(DEBATES.read_bytes())
     env = {"inputDataset": "in", "outputDir": "out"}
-    assert "next:" not in touche_rad("judge", "-j", "length", env=env).err
+    assert "next:" not in touche_rad("judge -j length", env=env).err

@@ -18,7 +18,7 @@ ROLES = ("user", "assistant")
 def copy_prompts(name: str, addition: str) -> Path:
     """Copy the prompts of `composed`; the system message of `writing` begins with an addition."""
     folder = Path(name)
-    touche_rad("prompts", "composed", "-o", folder)
+    touche_rad("prompts composed -o", folder)
     source = (folder / "writing.jinja").read_text("utf-8")
     before, begin, system = source.partition("=== system\n")
     (folder / "writing.jinja").write_text(f"{before}{begin}{addition}{system}", "utf-8")
@@ -26,7 +26,7 @@ def copy_prompts(name: str, addition: str) -> Path:
 
 
 def test_the_overview_names_the_plugins_that_have_prompts() -> None:
-    rows = touche_rad("prompts", "--json").json
+    rows = touche_rad("prompts --json").json
     prompts = {row["name"]: row["prompts"] for row in rows}
     assert {"composed", "sinai", "zsl", "debatrix"} <= prompts.keys()
     assert "verbatim" not in prompts
@@ -34,8 +34,8 @@ def test_the_overview_names_the_plugins_that_have_prompts() -> None:
 
 
 def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
-    shown = touche_rad("prompts", "zsl")
-    (request,) = touche_rad("prompts", "zsl", "--json").json
+    shown = touche_rad("prompts zsl")
+    (request,) = touche_rad("prompts zsl --json").json
     assert request["tokens"] > 100
     assert roles_of(request["messages"]) == ["system", "user"]
     assert all(message["content"] in shown.out for message in request["messages"])
@@ -43,21 +43,21 @@ def test_a_prompt_is_printed_as_it_is_sent_with_schema_and_tokens() -> None:
 
 
 def test_a_plugin_that_sends_the_prompts_of_others_shows_them() -> None:
-    touche_rad("prompts", "grice", "-O", "judge=zsl", out="quantity")
-    touche_rad("prompts", "grice", "-o", "copied", code=2, err="grice")
-    touche_rad("prompts", "debatri", code=2, err="'debatrix'")
-    touche_rad("prompts", "length", code=2)
+    touche_rad("prompts grice -O judge=zsl", out="quantity")
+    touche_rad("prompts grice -o copied", code=2, err="grice")
+    touche_rad("prompts debatri", code=2, err="'debatrix'")
+    touche_rad("prompts length", code=2)
 
 
 def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
-    touche_rad("prompts", "zsl", "-O", "model.max_tokens=9", code=2, err="-O")
+    touche_rad("prompts zsl -O model.max_tokens=9", code=2, err="-O")
 
 
 def test_text_of_a_debate_cannot_control_the_terminal() -> None:
     path = "debates.jsonl"
     debate = {"messages": [{"role": role, "content": "No \x1b[2J way"} for role in ROLES]}
     write_records(path, debate)
-    shown = touche_rad("prompts", "zsl", path, out="way")
+    shown = touche_rad("prompts zsl", path, out="way")
     assert "\x1b[2J" not in shown.out
 
 
@@ -131,7 +131,7 @@ def test_files_that_cannot_replace_a_prompt_are_refused(tmp_path: Path) -> None:
     folder = copy_prompts("mine", "{{ secret }} ")
 
     def refusal(*words: str) -> str:
-        refused = touche_rad("prompts", "composed", *words, code=2)
+        refused = touche_rad("prompts composed", *words, code=2)
         return refused.err
 
     assert "secret" in refusal("-O", f"prompts={folder}")

@@ -10,8 +10,9 @@ from urllib.parse import quote, quote_plus
 
 import pytest
 
+from tests.cases import with_cases
 from tests.models import scripted
-from tests.records import copy_lines, read_cases
+from tests.records import copy_lines
 from tests.terminal import touche_rad
 from touche_rad import text
 from touche_rad.demo import demo_file
@@ -64,10 +65,7 @@ def test_a_key_that_may_be_a_word_is_hidden_in_messages_and_kept_in_debates(
     assert text.redact_line(json.dumps({"content": words})) == json.dumps({"content": words})
 
 
-@pytest.mark.parametrize(
-    ("words", "hidden"),
-    read_cases("cli/texts_with_keys.json"),
-)
+@with_cases(("words", "hidden"), "cli/texts_with_keys.json")
 @pytest.mark.parametrize("name", ["TOUCHE_RAD_TOKEN", "TOUCHE_RAD_ES_PASSWORD"])
 def test_other_keys_and_keys_in_addresses_are_hidden(
     name: str, words: str, hidden: str, monkeypatch: pytest.MonkeyPatch

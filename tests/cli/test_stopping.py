@@ -7,7 +7,8 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,6 @@ from touche_rad.calls import call_context, current_context
 from touche_rad.demo import demo_file
 from touche_rad.session import Session
 
-ZOOS = ("--say", "Zoos should be closed.")
 PLUGIN = '''
 """Plugins that work for a minute, in a thread or on the event loop."""
 
@@ -68,42 +68,33 @@ debater("waits")(Waits)
 judge("busy")(Busy)
 retriever("busy")(Busy)
 '''
-DEBATES = str(demo_file("debates.jsonl"))
-CLAIMS = str(demo_file("claims.tsv"))
+DEBATES = demo_file("debates.jsonl")
+CLAIMS = demo_file("claims.tsv")
 PLAIN = {
-    "respond --say": ("respond", *ZOOS, "-d", "busy"),
-    "respond --say on the loop": ("respond", *ZOOS, "-d", "waits"),
-    "respond": ("respond", DEBATES, "-d", "busy", "-i", "demo", "-o", "run.jsonl"),
-    "simulate": ("simulate", CLAIMS, "-d", "waits", "-i", "demo", "-o", "simulations.jsonl"),
-    "judge": ("judge", DEBATES, "-j", "busy", "-o", "evaluations.jsonl"),
-    "audit": ("audit", DEBATES, "-j", "busy"),
-    "retrieve": ("retrieve", *ZOOS, "-r", "busy"),
-    "serve": ("serve", "-d", "busy", "-i", "demo", "-j", "length", "--port", "0", "--grace", "1"),
+    "respond --say": "respond --say Zoos. -d busy",
+    "respond --say on the loop": "respond --say Zoos. -d waits",
+    "respond": f"respond {DEBATES} -d busy -i demo -o run.jsonl",
+    "simulate": f"simulate {CLAIMS} -d waits -i demo -o simulations.jsonl",
+    "judge": f"judge {DEBATES} -j busy -o evaluations.jsonl",
+    "audit": f"audit {DEBATES} -j busy",
+    "retrieve": "retrieve --say Zoos. -r busy",
+    "serve": "serve -d busy -i demo -j length --port 0 --grace 1",
 }
 ASKING = {
-    "respond --say": ("respond", *ZOOS, "-d", "sinai"),
-    "respond": ("respond", DEBATES, "-d", "sinai", "-i", "demo", "-o", "run.jsonl"),
-    "judge": ("judge", DEBATES, "-j", "zsl", "-o", "evaluations.jsonl"),
-    "audit": ("audit", DEBATES, "-j", "zsl"),
-    "simulate --user model": (
-        *("simulate", CLAIMS, "-d", "verbatim", "-i", "demo"),
-        *("--user", "model", "-o", "simulations.jsonl"),
-    ),
-    "tournament": (
-        *("tournament", CLAIMS, "-i", "demo", "-d", "sinai", "-d", "grounded"),
-        *("-o", "tournament"),
-    ),
-    "index --annotate": (
-        *("index", str(demo_file("arguments.jsonl")), "-o", "index"),
-        *("--annotate", "schemes"),
-    ),
-    "doctor": ("doctor",),
+    "respond --say": "respond --say Zoos. -d sinai",
+    "respond": f"respond {DEBATES} -d sinai -i demo -o run.jsonl",
+    "judge": f"judge {DEBATES} -j zsl -o evaluations.jsonl",
+    "audit": f"audit {DEBATES} -j zsl",
+    "simulate --user model": f"simulate {CLAIMS} -d verbatim -i demo --user model -o run.jsonl",
+    "tournament": f"tournament {CLAIMS} -i demo -d sinai -d grounded -o tournament",
+    "index --annotate": f"index {demo_file('arguments.jsonl')} -o index --annotate schemes",
+    "doctor": "doctor",
 }
 ENDS = 15.0
 """Seconds in which a command must end on a busy machine; the work would take a minute."""
 
 
-def _cases(commands: Mapping[str, Sequence[str]]) -> Iterator[Any]:
+def _cases(commands: Mapping[str, str]) -> Iterator[Any]:
     """Yield each command; those that share their machinery with another one are tested rarely."""
     for name in commands:
         marks = () if name in ("respond --say", "judge", "serve", "retrieve") else pytest.mark.long
@@ -118,9 +109,9 @@ def silent() -> Iterator[Scripted]:
         yield server
 
 
-def start_command(words: Sequence[str], folder: Path) -> subprocess.Popen[bytes]:
+def start_command(line: str, folder: Path) -> subprocess.Popen[bytes]:
     folder.mkdir()
-    command = [sys.executable, "-m", "touche_rad", *words]
+    command = [sys.executable, "-m", "touche_rad", *line.split()]
     log = (folder / "log.txt").open("wb")
     return subprocess.Popen(command, cwd=folder, stdin=subprocess.DEVNULL, stdout=log, stderr=log)
 
@@ -160,7 +151,7 @@ def test_a_signal_ends_a_command_in_plain_work(
     started = tmp_path / "started"
     folder = tmp_path / "work"
     plugin.write_text(PLUGIN.format(started=str(started)))
-    process = start_command([*PLAIN[name], "--plugin", str(plugin)], folder)
+    process = start_command(f"{PLAIN[name]} --plugin {plugin}", folder)
     log = folder / "log.txt"
     wait_until(started.exists, process, log)
     send_and_check_end(process, number, log)
@@ -174,12 +165,12 @@ def test_a_signal_ends_a_command_in_model_calls(
     name: str, number: signal.Signals, silent: Scripted, tmp_path: Path
 ) -> None:
     folder = tmp_path / "work"
-    process = start_command([*ASKING[name], "-m", f"{silent.url}#tiny"], folder)
+    process = start_command(f"{ASKING[name]} -m {silent.url}#tiny", folder)
     log = folder / "log.txt"
     wait_until(lambda: bool(silent.asked), process, log)
     send_and_check_end(process, number, log)
     if number == signal.SIGINT:
-        assert ("run the same command" in log.read_text()) == ("-o" in ASKING[name]), (
+        assert ("run the same command" in log.read_text()) == (" -o " in ASKING[name]), (
             log.read_text()
         )
 
@@ -207,15 +198,15 @@ def test_a_program_that_used_a_transformer_exits(door: str) -> None:
     assert ended.stdout == "4\n", ended.stderr
 
 
+@dataclass
 class Opened:
     """A model or an index that notes when it is closed."""
 
-    def __init__(self, name: str, closed: list[str]) -> None:
-        self.name = name
-        self._closed = closed
+    name: str
+    closed: list[str]
 
     async def close(self) -> None:
-        self._closed.append(self.name)
+        self.closed.append(self.name)
 
 
 @pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError, None])
@@ -288,7 +279,7 @@ def test_ctrl_c_ends_a_server_of_a_model_that_is_starting(
     python.write_text(STARTING.format(started=started))
     python.chmod(0o755)
     monkeypatch.setenv("TOUCHE_RAD_VLLM_PYTHON", str(python))
-    process = start_command(["respond", *ZOOS, "-d", "sinai", "-m", "vllm:owner/name"], folder)
+    process = start_command("respond --say Zoos. -d sinai -m vllm:owner/name", folder)
     log = folder / "log.txt"
     wait_until(started.exists, process, log)
     servers = children(process.pid)

@@ -100,7 +100,7 @@ def test_a_mistake_is_one_line_and_exit_code_2(tmp_path: Path) -> None:
         assert ended.err.count("\n") == 1, line
         assert list(folder.iterdir()) == [], line
         messages[f"touche-rad {line}"] = ended
-    check_messages("mistakes", messages, tmp_path)
+    check_messages("mistakes", messages)
 
 
 def test_the_nearest_source_of_a_setting_wins() -> None:

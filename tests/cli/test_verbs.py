@@ -19,7 +19,7 @@ CLAIMS = demo_file("claims.tsv")
 
 @pytest.mark.long
 def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
-    ended = touche_rad("demo", "-o", "out", out="always-yes")
+    ended = touche_rad("demo -o out", out="always-yes")
     assert ended.out.rstrip().endswith(f"Report: {tmp_path / 'out' / 'report.html'}")
     out = Path("out")
     assert len(list(files.read_debates(out / "simulations-grounded.jsonl"))) == 10
@@ -27,14 +27,14 @@ def test_the_demo_writes_runs_scores_and_a_report(tmp_path: Path) -> None:
     assert "quality f1" in (out / "scores" / "judge-grounded" / "evaluation.prototext").read_text()
     assert (out / "debaters.html").read_text().startswith("<!doctype html>")
     assert read_json(out / "verbatim.jsonl.status.json")["identity"]["index"]
-    again = touche_rad("demo", "-o", out, "--quiet", "--replace")
+    again = touche_rad("demo --quiet --replace -o", out)
     assert len(again.err) < len(ended.err), "each step is quiet, too"
 
 
 def test_one_utterance_is_answered_on_the_screen() -> None:
-    answered = touche_rad("respond", "--say", "Zoos should be closed.")
+    answered = touche_rad('respond --say "Zoos should be closed."')
     check_screen("respond.say", answered)
-    as_json = touche_rad("respond", "--say", "Zoos should be closed.", "--json").json
+    as_json = touche_rad('respond --say "Zoos should be closed." --json').json
     assert as_json["content"] == answered.out.splitlines()[0]
 
 
@@ -62,9 +62,7 @@ def run_under_tira(
         ("respond", DEBATES, "responses.jsonl", 60),
     ],
 )
-def test_under_tira_no_argument_is_needed(
-    tmp_path: Path, verb: str, source: Path, output: str, count: int
-) -> None:
+def test_under_tira_no_argument_is_needed(verb: str, source: Path, output: str, count: int) -> None:
     _, out, status = run_under_tira(verb, source)
     assert {path.name for path in out.iterdir()} == {output, "status.json"}
     assert status["verb"] == verb
@@ -77,7 +75,15 @@ def test_under_tira_no_argument_is_needed(
         assert all({"configuration", "userTurns"} <= set(row["simulation"]) for row in rows)
 
 
-def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("folder", "fix"),
+    [("none", "check its path"), (str(DEBATES), "give its folder"), (".", "give the folder")],
+)
+def test_a_wrong_folder_of_tira_is_explained(folder: str, fix: str) -> None:
+    touche_rad("judge", env={"inputDataset": folder, "outputDir": "out"}, code=2, err=fix)
+
+
+def test_under_tira_the_status_reports_a_failure() -> None:
     source = Path("sim.jsonl")
     source.write_text(DEBATES.read_text() + "{\n")
     ended, _, status = run_under_tira("judge", source, code=2)
@@ -88,9 +94,22 @@ def test_under_tira_the_status_reports_a_failure(tmp_path: Path) -> None:
     assert len(read_records(out / "evaluations.jsonl")) == 21
 
 
+def test_each_verb_says_how_many_answers_cite_nothing() -> None:
+    Path("claims.tsv").write_text("TOPIC_DESCRIPTION\tUSER\nXyzzy.\tbase\n")
+    for number, words in enumerate(
+        (
+            "simulate claims.tsv --turns 2",
+            "judge run-0",
+            "respond run-0",
+            "simulate claims.tsv --both-sides --rounds 1",
+        )
+    ):
+        touche_rad(f"{words} -i demo -o run-{number}", err=" 2 answers citing nothing)")
+
+
 @pytest.mark.parametrize("judge", ["always-yes", "grice"])
 def test_judge_prints_the_lines_that_it_would_write(judge: str) -> None:
-    printed = touche_rad("judge", DEBATES, "-j", judge, "--json")
+    printed = touche_rad("judge --json", DEBATES, "-j", judge)
     assert printed.err == ""
     output = Path("out.jsonl")
     touche_rad("judge", DEBATES, "-j", judge, "-o", output)
@@ -99,12 +118,16 @@ def test_judge_prints_the_lines_that_it_would_write(judge: str) -> None:
 
 def test_printed_verdicts_skip_or_refuse_invalidread_jsonl() -> None:
     source = Path("debates.jsonl")
-    source.write_text("{\n" + DEBATES.read_text("utf-8"), "utf-8")
-    refused = touche_rad("judge", source, "--json", code=2, err=f"{source}:1")
+    source.write_text("{\n{\n" + DEBATES.read_text("utf-8"), "utf-8")
+    refused = touche_rad("judge --json", source, code=2, err=f"{source}:1")
     assert refused.out == ""
-    skipped = touche_rad("judge", source, "--json", "--skip-bad", err=": 1")
-    assert len(skipped.out.splitlines()) == 21
+    skipped = touche_rad("judge --json --skip-bad", source, err="; then debates.jsonl:2\n")
+    assert len(skipped.out.splitlines()) == 22
     assert skipped.err.startswith("warning: ")
+    source.write_text("\n" + DEBATES.read_text("utf-8"), "utf-8")
+    touche_rad(
+        "judge --json", source, err="warning: empty lines left out: 1, the first is line 1\n"
+    )
 
 
 BROKEN = """
@@ -148,8 +171,8 @@ def test_a_command_without_an_index_names_the_command_that_makes_one(tmp_path: P
 
 
 def test_one_answer_on_the_demo_collection_that_the_user_chose_has_no_note() -> None:
-    by_default = touche_rad("respond", "--say", "Zoos should be closed.")
-    chosen = touche_rad("respond", "--say", "Zoos should be closed.", "-i", "demo")
+    by_default = touche_rad('respond --say "Zoos should be closed."')
+    chosen = touche_rad('respond --say "Zoos should be closed." -i demo')
     assert chosen.out == by_default.out
     assert chosen.err == ""
 
@@ -157,29 +180,29 @@ def test_one_answer_on_the_demo_collection_that_the_user_chose_has_no_note() -> 
 def test_the_demo_collection_is_a_location_of_an_index() -> None:
     for source, queries in ((CLAIMS, 10), (DEBATES, 60)):
         out = Path(f"{source.stem}.run")
-        touche_rad("retrieve", source, "-i", "demo", "-k", "2", "-o", out)
+        touche_rad("retrieve -i demo -k 2", source, "-o", out)
         rows = list(files.read_run(out))
         assert len(rows) == 2 * queries
         assert len({row.query for row in rows}) == queries
-    checks = touche_rad("doctor", "-i", "demo", "--json").json
+    checks = touche_rad("doctor -i demo --json").json
     assert [check["ok"] for check in checks if check["what"] == "index"] == [True]
 
 
 @pytest.mark.services
 def test_the_demo_collection_can_be_the_fallback_index() -> None:
     fallback = ("-i", "elasticsearch:http://127.0.0.1:9/none", "--fallback-index", "demo")
-    touche_rad("respond", "--say", "Zoos are cruel.", *fallback)
+    touche_rad('respond --say "Zoos are cruel."', *fallback)
 
 
 def test_an_index_in_a_folder_demo_is_not_mistaken_for_the_demo_collection(tmp_path: Path) -> None:
     Path("arguments.jsonl").write_text('{"id": "1", "text": "Zoos save rare animals."}\n')
-    touche_rad("index", "arguments.jsonl", "-o", "demo", code=2, err="demo")
-    touche_rad("index", "arguments.jsonl", "-o", tmp_path / "demo")
+    touche_rad("index arguments.jsonl -o demo", code=2, err="demo")
+    touche_rad("index arguments.jsonl -o", tmp_path / "demo")
     say = ("respond", "--say", "Zoos are bad.", "-d", "verbatim", "-i")
     touche_rad(*say, "./demo", code=None, out="rare animals")
 
 
-def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None:
+def test_under_tira_a_run_on_the_demo_collection_says_so() -> None:
     claims = Path("claims.tsv")
     copy_lines(CLAIMS, claims, 2)
     options = "--turns 1 -d verbatim -m http://x/v1#x".split()
@@ -187,30 +210,18 @@ def test_under_tira_a_run_on_the_demo_collection_says_so(tmp_path: Path) -> None
     assert status["demo"] is True
     warnings: Any = status["warnings"]
     assert [warning["kind"] for warning in warnings] == ["demo index"]
-    check_screen("simulate.tira", ended, tmp_path)
+    check_screen("simulate.tira", ended)
 
 
 def test_an_image_built_without_a_collection_says_so(demo_index_path: Path) -> None:
     """Its index comes from the environment; where it lies and what it is called says nothing."""
     image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
-    touche_rad(
-        "respond",
-        DEBATES,
-        "--last-only",
-        "-d",
-        "verbatim",
-        "-o",
-        "r",
-        env=image,
-        err="warning: ",
-    )
-    chosen = ("respond", DEBATES, "--last-only", "-d", "verbatim", "-i", demo_index_path)
-    assert "warning" not in touche_rad(*chosen, "-o", "c").err
+    respond = ("respond", DEBATES, "--last-only", "-d", "verbatim", "-o")
+    touche_rad(*respond, "r", env=image, err="warning: ")
+    assert "warning" not in touche_rad(*respond, "c", "-i", demo_index_path).err
 
 
-def test_a_judge_that_uses_no_index_is_fit_to_hand_in(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
+def test_a_judge_that_uses_no_index_is_fit_to_hand_in(demo_index_path: Path) -> None:
     image = {"TOUCHE_RAD_INDEX": str(demo_index_path)}
     ended, _, status = run_under_tira("judge", DEBATES, "-j", "length", **image)
     assert not status["demo"]

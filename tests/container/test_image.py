@@ -29,7 +29,7 @@ def test_the_image_is_small_and_runs_without_rights_and_network(image: Image) ->
 def test_a_new_package_is_built_on_it(image: Image, tmp_path: Path) -> None:
     """`touche-rad new` writes a Dockerfile; the task's collection replaces the demo's index."""
     project = tmp_path / "my-debater"
-    touche_rad("new", "debater", "my-debater", "-o", project)
+    touche_rad("new debater my-debater -o", project)
     collection = project / "docker" / "collection" / "arguments.jsonl"
     collection.write_text("".join(demo_file("arguments.jsonl").open().readlines()[:60]))
     tag, where = f"{image.name}-mine", f"docker/collection/{collection.name}"

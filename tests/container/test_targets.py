@@ -13,9 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.cases import with_cases
 from tests.container.building import ROOT, Image, build, buildah
 from tests.container.declared import Declared, declared, lent
-from tests.records import read_cases, read_json, read_records, write_lines
+from tests.records import read_json, read_records, write_lines
 from tests.terminal import check_kinds
 from touche_rad.demo import demo_file
 
@@ -94,10 +95,7 @@ def gpu(_gpu: str) -> Iterator[Declared]:
         yield declaration
 
 
-@pytest.mark.parametrize(
-    ("target", "user"),
-    read_cases("container/images_and_users.json"),
-)
+@with_cases(("target", "user"), "container/images_and_users.json")
 def test_it_answers_and_judges_a_turn_on_a_root_that_cannot_be_written_to(
     target: str, user: str | None, request: pytest.FixtureRequest
 ) -> None:

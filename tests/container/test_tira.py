@@ -63,7 +63,7 @@ def test_a_dataset_is_played_and_evaluated_in_the_image(submitted: Image, tmp_pa
     place = tmp_path / "repository" / "rad"
     place.parent.mkdir()
     debates_and_labels = demo_file("debates.jsonl"), demo_file("labels.jsonl")
-    touche_rad("dataset", "judges", *debates_and_labels, "-o", place)
+    touche_rad("dataset judges", *debates_and_labels, "-o", place)
     committed(place.parent)
     words = ["tira-cli", "dataset-submission", "--path", f"{place}-smoke", "--task", "rad"]
     ended = call_client(

@@ -9,7 +9,8 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.records import read_records, read_status, read_table, write_lines
+from tests.cases import with_cases
+from tests.records import copy_lines, read_records, read_status
 from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -33,10 +34,7 @@ def claims() -> Claims:
     """A file of the first so many demo claims."""
 
     def write_claims(count: int = 1) -> Path:
-        rows = demo_file("claims.tsv").read_text("utf-8").splitlines()[: count + 1]
-        path = Path("claims.tsv")
-        write_lines(path, rows)
-        return path
+        return copy_lines(demo_file("claims.tsv"), "claims.tsv", count + 1)
 
     return write_claims
 
@@ -72,12 +70,17 @@ def play_both_sides(*debaters: Any, rounds: int = 2) -> list[Contest]:
     return [Contest.model_validate_json(line) for line in anyio.run(play)]
 
 
+def play_echoes() -> tuple[Echo, Echo, Contest]:
+    """Play the first pair with debaters that keep what they saw."""
+    ann, ben = Echo("ann"), Echo("ben")
+    return ann, ben, play_both_sides(ann, ben)[0]
+
+
 # --- what a debater sees
 
 
 def test_the_opponents_speeches_are_the_users_utterances() -> None:
-    ann, ben = Echo("ann"), Echo("ben")
-    first, _ = play_both_sides(ann, ben)
+    _, ben, first = play_echoes()
     assert [speech.text for speech in first.speeches] == ["ann 1.", "ben 1.", "ann 2.", "ben 2."]
     con = ben.seen[1]
     assert [turn.utterance for turn in con.turns] == ["ann 1.", "ann 2."]
@@ -88,8 +91,7 @@ def test_the_opponents_speeches_are_the_users_utterances() -> None:
 
 
 def test_against_the_motion_the_claim_is_the_motion_and_for_it_its_contrary() -> None:
-    ann, ben = Echo("ann"), Echo("ben")
-    play_both_sides(ann, ben)
+    ann, ben, _ = play_echoes()
     assert [view.motion for view in ann.seen] == ["Zoos should not be closed."] * 2 + [
         ZOOS.claim
     ] * 2
@@ -112,18 +114,14 @@ def test_without_an_index_or_a_fitting_argument_the_contrary_alone_is_to_be_answ
     assert objection(INDEX, "Tea should be taxed.") == "Tea should not be taxed."
 
 
-@pytest.mark.parametrize(
-    ("claim", "opposed"),
-    read_table("contests/contrary_claims.tsv"),
-)
+@with_cases(("claim", "opposed"), "contests/contrary_claims.tsv")
 def test_the_contrary_is_negated_only_where_that_is_safe(claim: str, opposed: str) -> None:
     assert negate(claim).startswith(opposed)
     assert bool(negate(claim)) == bool(opposed)
 
 
 def test_what_a_judge_sees_of_a_played_debate_is_what_the_debater_saw() -> None:
-    ann, ben = Echo("ann"), Echo("ben")
-    first, _ = play_both_sides(ann, ben)
+    ann, ben, first = play_echoes()
     for speaker, seen in (("first", ann.seen[:2]), ("second", ben.seen[:2])):
         view = task_view(first, speaker)
         assert [view.before_response(turn) for turn in range(2)] == seen
@@ -175,7 +173,7 @@ def test_simulate_writes_contests_that_judge_reads(claims: Claims) -> None:
         for speech in contest.speeches:
             assert 0 < count_words(speech.text) <= 30
             assert citations(speech) or speech.text == NOTHING_FOUND
-    touche_rad("judge", out, "-j", "grice", "-o", outcomes)
+    touche_rad("judge -j grice", out, "-o", outcomes)
     scores = {"general", "quantity", "quality", "relation", "manner"}
     for judgement in files.read_outcomes(outcomes):
         assert judgement.outcome.winner in ("first", "second", "tie")
@@ -215,7 +213,7 @@ def test_a_fallback_that_takes_no_sides_sees_a_claim_to_argue_against() -> None:
 
 @pytest.mark.parametrize("words", ["--against verbatim", "--rounds 2", "--words 9"])
 def test_options_for_two_debaters_are_refused_for_one(words: str, claims: Claims) -> None:
-    touche_rad("simulate", claims(), *words.split(), "-o", "o.jsonl", code=2)
+    touche_rad("simulate -o o.jsonl", claims(), *words.split(), code=2)
 
 
 def test_options_of_the_other_debater_stand_in_brackets(claims: Claims) -> None:

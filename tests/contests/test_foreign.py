@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import with_cases
 from tests.records import read_cases
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
@@ -41,7 +42,7 @@ def test_votes_of_debateart_give_a_winner_per_dimension() -> None:
 
 
 def test_the_examples_of_the_help_are_contests() -> None:
-    text = " ".join(touche_rad("contests", "--help").out.split())
+    text = " ".join(touche_rad("contests --help").out.split())
     (art,) = re.findall(r"DebateArt: (\{.+?\]\})", text)
     (contest,) = read_contests_of(Path("art.json"), json.loads(art))
     wanted = r"([a-z/1]+)\.json(?: is)? ([{[].+?[}\]])(?=, [sg]|\. )"
@@ -131,23 +132,22 @@ def test_an_invalid_record_is_reported_and_can_be_skipped(value: Any, expected: 
     source.write_text(json.dumps(value), "utf-8")
     touche_rad("contests", source, "-o", out, code=2, err=expected)
     assert not out.exists()
-    touche_rad("contests", source, "-o", out, "--skip-bad", err="1 invalid")
+    touche_rad("contests --skip-bad", source, "-o", out, err="skipped: 1;")
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    read_cases("contests/wrong_folders.json"),
-)
+@with_cases(("change", "expected"), "contests/wrong_folders.json")
 def test_an_invalid_folder_is_reported(change: dict[str, Any], expected: str) -> None:
     folder = write_panelbench(Path("bench"), **change)
-    ended = touche_rad("contests", folder, "-o", "out.jsonl", code=2, err=expected)
+    ended = touche_rad("contests -o out.jsonl", folder, code=2, err=expected)
     assert "Traceback" not in ended.err
 
 
-@pytest.mark.parametrize(
-    ("name", "text", "expected"),
-    read_cases("contests/invalid_gold.json"),
-)
+def test_a_speech_is_no_link_out_of_the_folder() -> None:
+    (write_panelbench(Path("bench")) / "speech/2/3.txt").symlink_to("/etc/hosts")
+    touche_rad("contests", "bench", "-o", "out.jsonl", code=2, err="3.txt is a link out of bench")
+
+
+@with_cases(("name", "text", "expected"), "contests/invalid_gold.json")
 def test_invalid_gold_is_reported(name: str, text: str, expected: str) -> None:
     folder = write_panelbench(Path("bench"))
     (folder / name).write_text(text, "utf-8")

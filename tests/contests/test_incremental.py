@@ -60,7 +60,7 @@ def cup(folder: Path, index: Path, strengths: str, *words: str, claims: int = 3)
     debaters = " ".join(f"-d strong(power={power})" for power in strengths)
     out = folder / "cup"
     return touche_rad(
-        *f"tournament {source} -i {index} {debaters} -j stronger --rounds 1 -o {out} -q".split(),
+        f"tournament {source} -i {index} {debaters} -j stronger --rounds 1 -o {out} -q",
         *words,
     )
 

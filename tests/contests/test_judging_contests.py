@@ -54,7 +54,7 @@ class Odd(Careless):
 
 def test_what_is_no_outcome_has_no_winner_and_the_reason() -> None:
     out = "judged.jsonl"
-    touche_rad("judge", demo_file("debates.jsonl"), "-j", "odd", "-o", out)
+    touche_rad("judge -j odd", demo_file("debates.jsonl"), "-o", out)
     outcomes = {row["id"]: row["outcome"] for row in read_records(out)}
     reasons = {name: outcomes[name]["reason"] for name in ODD if outcomes[name]["winner"] is None}
     assert list(reasons) == list(ODD)
@@ -70,9 +70,7 @@ def test_what_is_no_outcome_has_no_winner_and_the_reason() -> None:
 
 def test_the_status_names_debates_that_were_judged_in_part() -> None:
     out = "judged.jsonl"
-    touche_rad(
-        "judge", demo_file("debates.jsonl"), "-j", "careless", "-o", out, err="judged in part: 2"
-    )
+    touche_rad("judge -j careless", demo_file("debates.jsonl"), "-o", out, err="judged in part: 2")
     status = read_status("judged.jsonl")
     counts = map(EventCount.model_validate, status["events"])
     events = {count.examples[0].kind: count for count in counts}
@@ -83,3 +81,16 @@ def test_the_status_names_debates_that_were_judged_in_part() -> None:
     assert status["counts"]["naming only a side"] == 1
     words = ("judge", demo_file("contests.jsonl"), "-j", "grounded", "-o", "b")
     touche_rad(*words, code=2, err="contests")
+
+
+def test_judging_ends_with_the_winners_as_score_prints_them() -> None:
+    source = demo_file("debates.jsonl")
+    words = ("judge", source, "-j", "careless", "-o", "judged.jsonl")
+    judged = touche_rad(*words)
+    assert "won" in judged.out
+    assert touche_rad("score judged.jsonl", source).out.startswith(judged.out)
+    assert touche_rad(*words, "--quiet").out == ""
+    assert touche_rad(*words, "--json").json["shares"][0]["judge"] == "careless"
+    written = touche_rad("judge", source, demo_file("contests.jsonl"), *words[2:-1], "both")
+    assert written.out.startswith("debates: ")
+    assert "\ncontests: accuracy" in written.out

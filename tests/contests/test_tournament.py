@@ -133,35 +133,29 @@ def test_a_judge_that_fails_leaves_no_winner_and_a_reason() -> None:
 # --- the verb
 
 
-def write_claims(folder: Path, count: int = 2) -> Path:
-    return copy_lines(demo_file("claims.tsv"), folder / "claims.tsv", count + 1)
+def write_claims(count: int = 2) -> Path:
+    return copy_lines(demo_file("claims.tsv"), "claims.tsv", count + 1)
 
 
-def command_line(source: Path, out: Path, index: Path, *options: str) -> list[str]:
-    words = f"tournament {source} -o {out} -i {index} --rounds 1 --samples 50 -q"
-    return [*words.split(), *options]
+OUT = Path("out")
+TOURNAMENT = "tournament claims.tsv -o out -i demo --rounds 1 --samples 50 -q"
+BOTH = f"{TOURNAMENT} -d grounded -d verbatim"
 
 
-BOTH = ("-d", "grounded", "-d", "verbatim")
-PLAIN = (*BOTH, "-d", "grounded(k=3,frame=false)")
+def read_ratings() -> Tournament:
+    return Tournament.model_validate_json(Path("out/ratings.json").read_text("utf-8"))
 
 
-def read_ratings(folder: Path) -> Tournament:
-    return Tournament.model_validate_json((folder / "ratings.json").read_text("utf-8"))
-
-
-def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
-    out = Path("out")
-    touche_rad(*command_line(write_claims(tmp_path), out, demo_index_path, *PLAIN))
-    contests = read_records(out / "contests.jsonl")
-    outcomes = read_records(out / "outcomes.jsonl")
+def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts() -> None:
+    write_claims()
+    touche_rad(f"{BOTH} -d grounded(k=3,frame=false)")
+    contests = read_records("out/contests.jsonl")
+    outcomes = read_records("out/outcomes.jsonl")
     names = {"grounded", "verbatim", "grounded(frame=False,k=3)"}
     pairs = [(contest["motion"], *contest["debaters"].values()) for contest in contests]
     assert len(set(pairs)) == len(pairs) == 2 * 3 * 2
     assert {name for pair in pairs for name in pair[1:]} == names
-    result = read_ratings(out)
+    result = read_ratings()
     assert {standing.name for standing in result.standings} == names
     won = dict.fromkeys(names, 0.0)
     for contest, line in zip(contests, outcomes, strict=True):
@@ -176,97 +170,83 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts(
     assert order == sorted(order, reverse=True)
 
 
-def test_the_screen_of_a_tournament(tmp_path: Path) -> None:
-    words = command_line(write_claims(tmp_path), Path("out"), Path("demo"), *BOTH)
-    check_screen("tournament", touche_rad(*words), tmp_path)
+def test_the_screen_of_a_tournament() -> None:
+    write_claims()
+    check_screen("tournament", touche_rad(BOTH))
 
 
-def test_two_tournaments_in_one_folder_do_not_mix(tmp_path: Path, demo_index_path: Path) -> None:
-    out, source = Path("out"), write_claims(tmp_path)
-    command = command_line(source, out, demo_index_path, *BOTH)
-    out.mkdir()
-    with locked(out):
-        touche_rad(*command, code=2, err="another process")
-        assert list(out.iterdir()) == []
-    touche_rad(*command)
+def test_two_tournaments_in_one_folder_do_not_mix() -> None:
+    write_claims()
+    OUT.mkdir()
+    with locked(OUT):
+        touche_rad(BOTH, code=2, err="another process")
+        assert list(OUT.iterdir()) == []
+    touche_rad(BOTH)
 
 
-@pytest.fixture(name="finished")
-def _finished(tmp_path: Path, demo_index_path: Path) -> tuple[Path, list[str]]:
-    """A finished tournament: its folder and its command line."""
-    out = Path("out")
-    command = command_line(write_claims(tmp_path), out, demo_index_path, *BOTH)
-    touche_rad(*command)
-    return out, command
+def finish_tournament() -> str:
+    """Play a tournament, and return what it prints."""
+    write_claims()
+    return touche_rad(BOTH).out
 
 
-def contents(folder: Path) -> dict[str, tuple[bytes, int]]:
-    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in folder.iterdir()}
+def contents() -> dict[str, tuple[bytes, int]]:
+    return {path.name: (path.read_bytes(), path.stat().st_mtime_ns) for path in OUT.iterdir()}
 
 
-def test_a_finished_tournament_is_printed_again(finished: tuple[Path, list[str]]) -> None:
-    out, command = finished
-    printed = touche_rad(*command).out
-    before = contents(out)
-    assert touche_rad(*command).out == printed
-    after = contents(out)
+def test_a_finished_tournament_is_printed_again() -> None:
+    printed = finish_tournament()
+    before = contents()
+    assert touche_rad(BOTH).out == printed
+    after = contents()
     for name in ("contests.jsonl", "outcomes.jsonl"):
         assert after[name] == before[name], "nothing is done twice"
     assert after["ratings.json"][0] == before["ratings.json"][0]
 
 
-def test_another_judge_judges_the_same_debates_with_replace(
-    finished: tuple[Path, list[str]],
-) -> None:
-    out, command = finished
-    before = contents(out)
-    of_length = [*command, "-j", "length", "-O", "margin=0.5"]
-    touche_rad(*of_length, code=2, err="judge was")
-    touche_rad(*of_length, "--replace")
-    assert contents(out)["contests.jsonl"] == before["contests.jsonl"]
-    assert read_ratings(out).judge == "grice(judge=length,margin=0.5)"
+def test_another_judge_judges_the_same_debates_with_replace() -> None:
+    finish_tournament()
+    before = contents()
+    of_length = f"{BOTH} -j length -O margin=0.5"
+    touche_rad(of_length, code=2, err="judge was")
+    touche_rad(f"{of_length} --replace")
+    assert contents()["contests.jsonl"] == before["contests.jsonl"]
+    assert read_ratings().judge == "grice(judge=length,margin=0.5)"
 
 
-def test_other_settings_replace_the_debates_only_with_replace(
-    finished: tuple[Path, list[str]],
-) -> None:
-    out, command = finished
-    before = contents(out)
-    for options in ((), ("--restart",)):
-        touche_rad(*command, "--words", "20", *options, code=2, err="60")
-    touche_rad(*command, "--words", "20", "--replace", "-j", "nobody", code=2)
-    assert contents(out)["contests.jsonl"] == before["contests.jsonl"]
-    touche_rad(*command, "--words", "20", "--replace")
-    assert read_ratings(out).words == 20
+def test_other_settings_replace_the_debates_only_with_replace() -> None:
+    finish_tournament()
+    before = contents()
+    shorter = f"{BOTH} --words 20"
+    for line in (shorter, f"{shorter} --restart"):
+        touche_rad(line, code=2, err="60")
+    touche_rad(f"{shorter} --replace -j nobody", code=2)
+    assert contents()["contests.jsonl"] == before["contests.jsonl"]
+    touche_rad(f"{shorter} --replace")
+    assert read_ratings().words == 20
 
 
-def test_a_killed_tournament_ends_with_the_same_files(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
-    calm, out, source = Path("calm"), Path("out"), write_claims(tmp_path)
-    touche_rad(*command_line(source, calm, demo_index_path, *BOTH))
-    command = command_line(source, out, demo_index_path, *BOTH)
-    ends = [run_until(command, out, number) for number in range(1, 40, 2)]
+def test_a_killed_tournament_ends_with_the_same_files() -> None:
+    finish_tournament()
+    calm = OUT.rename("calm")
+    ends = [run_until(BOTH.split(), OUT, number) for number in range(1, 40, 2)]
     assert ends.count(False) > 5
-    touche_rad(*command)
+    touche_rad(BOTH)
     for name in ("contests.jsonl", "outcomes.jsonl", "ratings.json"):
-        assert (out / name).read_bytes() == (calm / name).read_bytes()
-    assert not list(out.glob("*.part"))
+        assert (OUT / name).read_bytes() == (calm / name).read_bytes()
+    assert not list(OUT.glob("*.part"))
 
 
 # --- with a model
 
 
-def run_with_model(
-    folder: Path, index: Path, *options: str, code: int = 0
-) -> tuple[Tournament, int]:
+def run_with_model(options: str = "", code: int = 0) -> tuple[Tournament, int]:
     """Let a debater that asks play one that does not; return the result and the calls made."""
     with scripted.serving() as server:
         answering(server, {"Choice": {"number": 2}})
-        options = ("--rounds", "2", "-m", f"{server.url}#tiny", *options)
-        command = command_line(write_claims(folder, 1), folder / "out", index, *BOTH, *options)
-        touche_rad(*command, code=code)
-        return read_ratings(folder / "out"), len(server.asked)
+        write_claims(1)
+        touche_rad(f"{BOTH} --rounds 2 -m {server.url}#tiny {options}", code=code)
+        return read_ratings(), len(server.asked)
 
 
 def count_traced_and_resumed(path: Path) -> tuple[int, int]:
@@ -276,34 +256,32 @@ def count_traced_and_resumed(path: Path) -> tuple[int, int]:
     return calls, status["resumed"]
 
 
-def test_who_may_not_ask_any_more_still_speaks(tmp_path: Path, demo_index_path: Path) -> None:
-    _, calls = run_with_model(tmp_path, demo_index_path, "--max-calls", "1")
+def test_who_may_not_ask_any_more_still_speaks() -> None:
+    _, calls = run_with_model("--max-calls 1")
     assert calls == 1
     first = read_records("out/contests.jsonl")[0]
     assert [speech["speaker"] for speech in first["speeches"]] == ["first", "second"] * 2
 
 
-def test_a_kill_while_it_judges_plays_nothing_again(tmp_path: Path, demo_index_path: Path) -> None:
-    result, _ = run_with_model(tmp_path, demo_index_path)
+def test_a_kill_while_it_judges_plays_nothing_again() -> None:
+    result, _ = run_with_model()
     assert result.judge_model is None, "the judge asks none"
     for name in ("outcomes.jsonl", "ratings.json"):
         Path("out", name).unlink()
-    again, calls = run_with_model(tmp_path, demo_index_path)
+    again, calls = run_with_model()
     assert calls == 0, "what was played is not played again"
     assert again == result
-    third = ("-d", "grounded(k=3)")
-    _, calls = run_with_model(tmp_path, demo_index_path, *third)
+    third = "-d grounded(k=3)"
+    _, calls = run_with_model(third)
     assert count_traced_and_resumed(Path("out/contests.jsonl")) == (4 + calls, 2)
-    run_with_model(tmp_path, demo_index_path, *third, "--restart")
+    run_with_model(f"{third} --restart")
     assert count_traced_and_resumed(Path("out/contests.jsonl")) == (4 + calls, 0)
 
 
-def test_the_judge_may_ask_another_model_than_the_debaters(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
+def test_the_judge_may_ask_another_model_than_the_debaters() -> None:
     with scripted.serving() as judge_server:
-        judge = ("-j", "zsl", "--judge-model", f"{judge_server.url}#wise")
-        result, calls = run_with_model(tmp_path, demo_index_path, *judge, code=1)
+        judge = f"-j zsl --judge-model {judge_server.url}#wise"
+        result, calls = run_with_model(judge, code=1)
         assert calls == 4
         assert {body["model"] for body in judge_server.asked} == {"wise"}
         assert result.model == "tiny"
@@ -315,7 +293,7 @@ def test_the_judge_may_ask_another_model_than_the_debaters(
         )
         # The same command repeats failed verdicts, and plays no debate again.
         judge_server.always = scripted.content(json.dumps(dict.fromkeys(Maxim, "yes")))
-        result, calls = run_with_model(tmp_path, demo_index_path, *judge)
+        result, calls = run_with_model(judge)
         assert result.undecided == calls == 0
         assert count_traced_and_resumed(Path("out/outcomes.jsonl")) == (
             len(judge_server.asked),
@@ -323,13 +301,11 @@ def test_the_judge_may_ask_another_model_than_the_debaters(
         )
 
 
-def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced(
-    tmp_path: Path, demo_index_path: Path
-) -> None:
+def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced() -> None:
     with scripted.serving() as failing_server:
         failing_server.always = scripted.fails(400)
         bad = f"inspiredebate(model={failing_server.url}#bad)"
-        result, calls = run_with_model(tmp_path, demo_index_path, "-d", bad)
+        result, calls = run_with_model(f"-d {bad}")
         path = Path("out/contests.jsonl")
         assert count_traced_and_resumed(path) == (calls + len(failing_server.asked), 0)
     page = write_report([path.parent], Path("r.html")).page.read_text("utf-8")
@@ -346,27 +322,21 @@ def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced(
 @pytest.mark.parametrize(
     ("options", "expected"),
     [
-        (("-d", "grounded"), "two debaters or more"),
-        (("-d", "grounded", "-d", "grounded"), "named twice"),
-        (("-d", "grounded", "-d", "nobody"), "there is no debater"),
-        (("-d", "grounded", "-d", "sinai"), "needs a language model"),
-        ((*BOTH, "-j", "nobody"), "there is no judge"),
-        ((*BOTH, "-j", "zsl"), "needs a language model"),
-        ((*BOTH, "-j", "length", "-O", "marge=1"), "no option 'marge'"),
-        ((*BOTH, "-O", "debater.k=3"), "-d 'NAME(KEY=VALUE)'"),
+        ("", "two debaters or more"),
+        ("-d grounded", "named twice"),
+        ("-d nobody", "there is no debater"),
+        ("-d sinai", "needs a language model"),
+        ("-d verbatim -j nobody", "there is no judge"),
+        ("-d verbatim -j zsl", "needs a language model"),
+        ("-d verbatim -j length -O marge=1", "no option 'marge'"),
+        ("-d verbatim -O debater.k=3", "-d 'NAME(KEY=VALUE)'"),
     ],
 )
-def test_a_wrong_call_is_refused_before_anything_is_played(
-    tmp_path: Path,
-    demo_index_path: Path,
-    options: tuple[str, ...],
-    expected: str,
-) -> None:
-    out = Path("out")
-    command = command_line(write_claims(tmp_path), out, demo_index_path, *options)
-    touche_rad(*command, code=2, err=expected)
-    assert not (out / "contests.jsonl").exists()
-    assert not (out / "contests.jsonl.part").exists()
+def test_a_wrong_call_is_refused_before_anything_is_played(options: str, expected: str) -> None:
+    write_claims()
+    touche_rad(f"{TOURNAMENT} -d grounded {options}", code=2, err=expected)
+    assert not Path("out/contests.jsonl").exists()
+    assert not Path("out/contests.jsonl.part").exists()
 
 
 @given(st.integers(1, 200), st.integers(0, 400))
@@ -380,30 +350,36 @@ def test_the_two_shares_of_a_pair_sum_to_1(games: int, halves: int) -> None:
 EVIL = "<script>alert(1)</script>"
 
 
-def test_the_report_draws_the_matrix_and_the_ratings(tmp_path: Path, demo_index_path: Path) -> None:
-    out, page = Path("out"), Path("report.html")
-    touche_rad(*command_line(write_claims(tmp_path, 10), out, demo_index_path, *BOTH))
-    touche_rad("report", out, "-o", page)
-    html = page.read_text("utf-8")
-    result = read_ratings(out)
-    (board,) = Page(page).data["report"]["boards"]
+def test_the_report_draws_the_matrix_and_the_ratings() -> None:
+    write_claims(10)
+    lines = touche_rad(BOTH).out.splitlines()
+    touche_rad("report out -o report.html")
+    result = read_ratings()
+    page = Page("report.html")
+    (board,) = page.data["report"]["boards"]
     shares = [[share and float(format_share(share)) for share in row] for row in result.shares]
-    assert board["matrix"]["rows"] == shares
+    cells = board["matrix"]["rows"]
+    assert [[share for share, _ in row] for row in cells] == shares
+    assert [[debates for _, debates in row] for row in cells] == [list(row) for row in result.met]
     assert [row["value"] for row in board["rows"]] == [row.rating for row in result.standings]
-    assert "City centres should be closed to private cars." in html, "the debates are there too"
-    assert '"about":"verbatim against grounded"' in html, (
+    for row, line in zip(board["rows"], lines[1:], strict=False):
+        _, rank, _, _, _, p, *_ = line.split()
+        assert [row["place"], row["cells"][0]] == [rank, p], "as the terminal has them"
+    assert "City centres should be closed to private cars." in page.html, (
+        "the debates are there too"
+    )
+    assert '"about":"verbatim against grounded"' in page.html, (
         "the debaters' names, not first and second"
     )
 
 
-def test_the_report_escapes_names_and_names_who_is_stronger(
-    finished: tuple[Path, list[str]],
-) -> None:
-    result = read_ratings(finished[0])
-    change: Any = {"rating": 1000.0, "low": 900.0, "high": 1100.0, "differs": True}
+def test_the_report_escapes_names_and_names_who_is_stronger() -> None:
+    finish_tournament()
+    result = read_ratings()
+    change: Any = {"rating": 1000.0, "low": 900.0, "high": 1100.0}
     standings = [
-        standing.model_copy(update={"name": f"{standing.name}{EVIL}\x1b]0;x\x07", **change})
-        for standing in result.standings
+        standing.replace(name=f"{standing.name}{EVIL}\x1b]0;x\x07", rank=place, **change)
+        for place, standing in enumerate(result.standings, 1)
     ]
     ratings, page = Path("renamed.json"), Path("report.html")
     renamed = result.model_copy(update={"standings": tuple(standings), "claims": 10})
@@ -415,14 +391,14 @@ def test_the_report_escapes_names_and_names_who_is_stronger(
     assert [row["rank"] for row in board["rows"]] == list(range(1, len(standings) + 1))
 
 
-def test_a_file_that_is_no_tournament_is_refused(tmp_path: Path, demo_index_path: Path) -> None:
+def test_a_file_that_is_no_tournament_is_refused(tmp_path: Path) -> None:
     page = "r.html"
     touche_rad("report", tmp_path, "-o", page, code=2, err="ratings.json")
     Path("games.jsonl").touch()
     touche_rad("report", tmp_path, "-o", page, code=2, err="not finished")
     Path("games.jsonl").unlink()
     broken = Path("ratings.json")
-    result = run_with_model(tmp_path, demo_index_path)[0].model_dump(mode="json")
+    result = run_with_model()[0].model_dump(mode="json")
     first = result["standings"][0] | {"asked": {"calls": 1}}
     for change in (
         {"shares": 5},

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import with_cases
 from tests.debaters.test_with_a_model import answer
 from tests.debaters.world import (
     ARGUMENTS,
@@ -20,7 +21,6 @@ from tests.debaters.world import (
 )
 from tests.models.by_schema import answering, prompt_of
 from tests.models.scripted import Scripted
-from tests.records import read_cases
 from touche_rad.debate import Debate, Response
 
 ROUNDED, JARS = ARGUMENTS[0].text, ARGUMENTS[1].text
@@ -79,10 +79,7 @@ LIGHT = argument(
 HEAVY = argument(3, PENNY, "Light coins are fine.", "Light coins are bad.", "Nobody weighs coins.")
 
 
-@pytest.mark.parametrize(
-    ("attacks", "supports", "text"),
-    read_cases("debaters/contradicting_fields.json"),
-)
+@with_cases(("attacks", "supports", "text"), "debaters/contradicting_fields.json")
 def test_each_field_can_contradict(
     server: Scripted, attacks: str, supports: str, text: str
 ) -> None:

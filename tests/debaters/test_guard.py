@@ -4,32 +4,37 @@ from __future__ import annotations
 
 import pytest
 
+from tests.cases import with_cases
 from tests.debaters.test_with_a_model import CHARITY, answer, number_of, writing
 from tests.debaters.world import ARGUMENTS, FOR_PENNY, BothSides, argument, cited_texts, debate
 from tests.models.by_schema import answering, called, last_message
 from tests.models.scripted import Scripted
-from tests.records import read_table
+from touche_rad.debate import Response
 
 SAID = "The penny is worthless, coins have no use, and clutter does NOT matter."
 
 
-@pytest.mark.parametrize(("source", "text"), read_table("debaters/faithful_answers.tsv"))
+def answer_with(server: Scripted, source: str) -> Response:
+    """Answer with an index that has one more argument for the penny."""
+    index = BothSides([argument(9, *FOR_PENNY, source), *ARGUMENTS])
+    return answer(server, "composed", debate(SAID), index)
+
+
+@with_cases(("source", "text"), "debaters/faithful_answers.tsv")
 def test_a_faithful_answer_is_never_repaired(server: Scripted, source: str, text: str) -> None:
     writing(server, text, cites=source)
-    index = BothSides([argument(9, *FOR_PENNY, source), *ARGUMENTS])
-    response = answer(server, "composed", debate(SAID), index)
+    response = answer_with(server, source)
     assert called(server) == ["Written"]
     assert response.content == text
     assert cited_texts(response) == [source]
 
 
-@pytest.mark.parametrize(("source", "text", "named"), read_table("debaters/unfaithful_answers.tsv"))
+@with_cases(("source", "text", "named"), "debaters/unfaithful_answers.tsv")
 def test_an_answer_that_adds_or_denies_is_always_repaired(
     server: Scripted, source: str, text: str, named: str
 ) -> None:
     writing(server, text, source, cites=source)
-    index = BothSides([argument(9, *FOR_PENNY, source), *ARGUMENTS])
-    response = answer(server, "composed", debate(SAID), index)
+    response = answer_with(server, source)
     assert called(server) == ["Written", "Written"]
     request = last_message(server.asked[1])
     assert f'"{text}"' in request

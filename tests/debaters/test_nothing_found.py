@@ -161,7 +161,7 @@ def test_the_sentence_is_valid_everywhere(demo_index_path: Path) -> None:
     claims = Path("claims.tsv")
     claims.write_text(f"TOPIC_DESCRIPTION\tUSER\n{PINEAPPLE}\trules\n")
     run, index = Path("run.jsonl"), ("-i", demo_index_path)
-    touche_rad("simulate", claims, "-d", "grounded", "-o", run, *index)
+    touche_rad("simulate -d grounded", claims, "-o", run, *index)
     assert NOTHING_FOUND in run.read_text("utf-8")
     lines = touche_rad("check", run, *index, code=None).out.splitlines()
     faults = [line for line in lines if line.startswith("fault")]

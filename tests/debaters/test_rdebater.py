@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from retrieval.index.pisa import PisaArguments
+from tests.cases import with_cases
 from tests.debaters.world import (
     ARGUMENTS,
     CHARITY,
@@ -342,7 +343,7 @@ def test_the_memory_of_an_index_is_part_of_the_identity_of_a_run(server: Scripte
 
     def identity(memory: str) -> Any:
         words = ("-d", "rdebater", "-i", Path(memory), "-m", f"{server.url}#tiny", "-o", out)
-        touche_rad("respond", source, *words, "--replace")
+        touche_rad("respond --replace", source, *words)
         return read_status(out)["identity"]
 
     for name, marks in memories.items():
@@ -471,10 +472,7 @@ def test_the_paper_does_not_judge_by_the_tasks_rules_but_the_answer_keeps_to_the
 # The ablations
 
 
-@pytest.mark.parametrize(
-    ("module", "calls"),
-    read_cases("debaters/calls_of_ablations.json"),
-)
+@with_cases(("module", "calls"), "debaters/calls_of_ablations.json")
 def test_an_ablation_of_lean_leaves_out_the_calls_of_its_module(
     server: Scripted, module: str, calls: list[str]
 ) -> None:

@@ -68,8 +68,8 @@ def test_the_answer_hangs_on_the_side(knowing: Path, contrary: Path) -> None:
 
 
 @pytest.mark.services
-def test_only_the_best_candidates_are_read(knowing: Path, tmp_path: Path) -> None:
-    debater = make_grounded(stance=f"nli:{knowing}", **with_settings(tmp_path, judged=1))
+def test_only_the_best_candidates_are_read(knowing: Path) -> None:
+    debater = make_grounded(stance=f"nli:{knowing}", **with_settings(judged=1))
     words = make_grounded().explain(debate(SAID))
     assert [name for name, adds in sides(debater).items() if adds] == [words[0].id]
 

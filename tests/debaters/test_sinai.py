@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import with_cases
 from tests.debaters.world import (
     ARGUMENTS,
     CHARITY,
@@ -196,10 +197,7 @@ CHAINED = {"attacks": "text", "supports": "attacks"}
 """The field that a chained search looks at, and the part of the found argument that it looks for."""
 
 
-@pytest.mark.parametrize(
-    ("profile", "query_field", "fields", "links"),
-    read_cases("debaters/searches_of_a_query.json"),
-)
+@with_cases(("profile", "query_field", "fields", "links"), "debaters/searches_of_a_query.json")
 def test_a_query_makes_five_searches_of_which_two_are_chained(
     server: Scripted, profile: str, query_field: str, fields: str, links: str
 ) -> None:
@@ -269,13 +267,13 @@ class NeverTheSame(BothSides):
 def test_three_arguments_of_a_query_are_kept_and_three_of_all(server: Scripted) -> None:
     """A model that keeps all it is shown keeps the first three of each query, and three of all."""
 
-    def texts_after(prompt: str, heading: str) -> list[str]:
-        lines = prompt.partition(heading)[2].splitlines()
+    def texts_searched(prompt: str) -> list[str]:
+        lines = prompt.partition("searched for:")[2].splitlines()
         return [line.removeprefix("- ") for line in lines if line.startswith("- ")]
 
     def choice(prompt: str) -> Any:
         names = ("aspect", "retrieved", "justification")
-        texts = dict.fromkeys(texts_after(prompt, "searched for:"))
+        texts = dict.fromkeys(texts_searched(prompt))
         return {
             f"{name}_argument_{number}": text
             for number, text in enumerate([*texts][:3], 1)
@@ -295,7 +293,7 @@ def test_three_arguments_of_a_query_are_kept_and_three_of_all(server: Scripted) 
     shortlisted = [[*numbered(prompt)] for prompt in prompts(server, "Best")]
     assert [len(texts) for texts in shortlisted] == [6, 6]
     (prompt,) = prompts(server, "Choice")
-    assert sorted(texts_after(prompt, "searched for:")) == sorted(
+    assert sorted(texts_searched(prompt)) == sorted(
         text for texts in shortlisted for text in texts[:3]
     )
     (prompt,) = prompts(server, "Written")
@@ -342,10 +340,7 @@ def test_what_was_cited_before_is_not_cited_again_by_the_lean_profile(server: Sc
     )
 
 
-@pytest.mark.parametrize(
-    ("profile", "calls"),
-    read_cases("debaters/steps_of_ablations.json"),
-)
+@with_cases(("profile", "calls"), "debaters/steps_of_ablations.json")
 def test_an_ablation_leaves_out_its_step(server: Scripted, profile: str, calls: list[str]) -> None:
     answer(server, profile=profile)
     assert called(server) == calls

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.cases import with_cases
 from tests.debaters.world import (
     ARGUMENTS,
     FOR_PENNY,
@@ -20,7 +20,6 @@ from tests.debaters.world import (
 from tests.models.by_schema import answering, called, prompts
 from tests.models.scripted import Scripted
 from tests.profiles import with_settings
-from tests.records import read_cases, read_table
 from touche_rad.debate import Debate, Response
 from touche_rad.plugins import Services, find
 from touche_rad.runs.answering import make_answerer
@@ -58,9 +57,7 @@ def writing(server: Scripted, *answers: str, cites: str = CHARITY, entailed: Any
     answering(server, {"Written": written, "Entailments": entailed})
 
 
-@pytest.mark.parametrize(
-    ("message", "span", "begins"), read_table("debaters/quotations_of_users.tsv")
-)
+@with_cases(("message", "span", "begins"), "debaters/quotations_of_users.tsv")
 def test_the_model_chooses_the_quotation_and_the_words_that_it_answers(
     server: Scripted, message: str, span: str, begins: str
 ) -> None:
@@ -105,10 +102,7 @@ def test_the_model_sees_that_the_user_comes_over(server: Scripted, span: str, be
     assert answer(server, "grounded", came_over).content == f"{begins} {CHARITY}"
 
 
-@pytest.mark.parametrize(
-    ("options", "begins"),
-    read_cases("debaters/openings_of_answers.json"),
-)
+@with_cases(("options", "begins"), "debaters/openings_of_answers.json")
 def test_words_of_the_user_are_named_where_there_is_room(
     server: Scripted, options: dict[str, str], begins: str
 ) -> None:
@@ -156,16 +150,14 @@ def test_without_a_valid_choice_grounded_chooses_itself(server: Scripted, choice
     assert "HACKED" not in response.content
 
 
-def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(
-    server: Scripted, tmp_path: Path
-) -> None:
+def test_where_no_argument_can_be_used_the_next_ones_are_shown_once(server: Scripted) -> None:
     jars = ARGUMENTS[1].text
 
     def choice(prompt: str) -> Any:
         return {"number": number_of(prompt, jars) if jars in prompt else 0}
 
     answering(server, {"Choice": choice})
-    shown = with_settings(tmp_path, shown=2)
+    shown = with_settings(shown=2)
     response = answer(server, "grounded", **shown)
     first, *later = prompts(server, "Choice")
     assert jars not in first, "the test needs an argument that is not among the first two"

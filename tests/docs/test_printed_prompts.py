@@ -27,9 +27,9 @@ def test_each_variable_of_the_table_is_in_our_prompt() -> None:
             assert re.search(rf"\b{re.escape(variable)}\b", prompts), (paper, variable)
 
 
-def test_the_variables_of_sinai_are_texts(tmp_path: Path) -> None:
-    folder = tmp_path / "prompts"
-    touche_rad("prompts", "sinai", "-O", "profile=paper", "-o", folder)
+def test_the_variables_of_sinai_are_texts() -> None:
+    folder = Path("prompts")
+    touche_rad("prompts sinai -O profile=paper -o", folder)
     names = {"shortlist": "found", "selection": "shortlists", "response": "selected"}
     for file, variable in names.items():
         with (folder / f"{file}.jinja").open("a") as stream:
@@ -38,7 +38,7 @@ def test_the_variables_of_sinai_are_texts(tmp_path: Path) -> None:
         filling(server)
         words = ("respond", demo_file("debates.jsonl"), "-i", "demo", "-d", "sinai", "--last-only")
         options = ("-O", "profile=paper", "-O", f"prompts={folder}", "-m", f"{server.url}#tiny")
-        touche_rad(*words, *options, "-o", tmp_path / "run.jsonl")
+        touche_rad(*words, *options, "-o", "run.jsonl")
         prompts = [prompt_of(body) for body in server.asked]
     literal = [prompt.partition("LITERALLY ")[2] for prompt in prompts if "LITERALLY" in prompt]
     assert any(text.startswith("{'TEXT': ['1. ") for text in literal)

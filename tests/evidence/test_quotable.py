@@ -2,26 +2,19 @@
 
 from __future__ import annotations
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.records import read_cases, read_table
+from tests.cases import with_cases
 from touche_rad.evidence.quotable import missing_context
 
 
-@pytest.mark.parametrize(
-    ("text", "words"),
-    read_table("evidence/references.tsv"),
-)
+@with_cases(("text", "words"), "evidence/references.tsv")
 def test_words_that_refer_to_another_text_are_returned(text: str, words: str) -> None:
     assert missing_context(text) == words
 
 
-@pytest.mark.parametrize(
-    "text",
-    read_cases("evidence/texts_that_stand_alone.json"),
-)
+@with_cases("text", "evidence/texts_that_stand_alone.json")
 def test_a_text_that_can_be_read_alone_misses_nothing(text: str) -> None:
     assert missing_context(text) == ""
 

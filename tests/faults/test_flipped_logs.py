@@ -64,12 +64,11 @@ class BreakableJudge:
 
 
 @pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Return a folder with small inputs, which is the current folder."""
+def place(tmp_path: Path) -> Path:
+    """Return the current folder, with small inputs."""
     for name, count in {"debates.jsonl": 4, "claims.tsv": 3}.items():
-        copy_lines(demo_file(name), tmp_path / name, count)
-    (tmp_path / "plugin.py").write_text(PLUGIN)
-    monkeypatch.chdir(tmp_path)
+        copy_lines(demo_file(name), name, count)
+    Path("plugin.py").write_text(PLUGIN)
     return tmp_path
 
 
@@ -94,30 +93,30 @@ def refusal(function: Callable[[], None]) -> str:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "line",
     [
-        ("respond", "debates.jsonl", "-i", "demo", "-d", "breakable"),
-        ("judge", "debates.jsonl", "-j", "breakable"),
-        ("respond", "debates.jsonl", "-i", "demo", "-d", "breakable", "--shard", "1/1"),
+        "respond debates.jsonl -i demo -d breakable",
+        "judge debates.jsonl -j breakable",
+        "respond debates.jsonl -i demo -d breakable --shard 1/1",
     ],
     ids=["respond", "judge", "shard"],
 )
-def test_journal_of_a_run(place: Path, words: tuple[str, ...]) -> None:
-    words = (*words, "--plugin", "plugin.py", "--workers", "1", "-q")
+def test_journal_of_a_run(place: Path, line: str) -> None:
+    call = f"{line} --plugin plugin.py --workers 1 -q -o"
 
     def output(name: str) -> Path:
-        return place / (f"{name}.shards/1-of-1/{name}" if "--shard" in words else name)
+        return place / (f"{name}.shards/1-of-1/{name}" if "--shard" in line else name)
 
-    touche_rad(*words, "-o", "whole")
-    (place / "fail").touch()
-    touche_rad(*words, "-o", "out", "--strict", code=1)
-    (place / "fail").unlink()
+    touche_rad(call, "whole")
+    Path("fail").touch()
+    touche_rad(call, "out", "--strict", code=1)
+    Path("fail").unlink()
     out = output("out")
     journal = out.with_name("out.part")
     for log in flipped(journal.read_bytes()):
         out.unlink(missing_ok=True)
         journal.write_bytes(log)
-        ended = touche_rad(*words, "-o", "out", "--replace", code=None)
+        ended = touche_rad(call, "out", "--replace", code=None)
         if ended.code:
             assert is_one_line(ended)
             assert journal.read_bytes() == log
@@ -126,14 +125,12 @@ def test_journal_of_a_run(place: Path, words: tuple[str, ...]) -> None:
 
 
 def test_finished_part(place: Path) -> None:
-    words = ("judge", "debates.jsonl", "-j", "length", "-q")
-    touche_rad(*words, "-o", "whole")
     for shard in ("1/2", "2/2"):
-        touche_rad(*words, "-o", "out", "--shard", shard)
+        touche_rad(f"judge debates.jsonl -j length -q -o out --shard {shard}")
     part = place / "out.shards/2-of-2/units.jsonl"
     for log in flipped(part.read_bytes()):
         part.write_bytes(log)
-        ended = touche_rad("merge", "out.shards", "-o", "out", "--replace", code=None, err="2-of-2")
+        ended = touche_rad("merge out.shards -o out --replace", code=None, err="2-of-2")
         assert is_one_line(ended)
         assert not (place / "out").exists()
 

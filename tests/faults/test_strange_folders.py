@@ -13,9 +13,10 @@ from pathlib import Path
 import click
 import pytest
 
+from tests.cases import with_cases
 from tests.cli.test_help import commands_with_words
 from tests.models.scripted import Handler, Scripted, says, serving
-from tests.records import copy_lines, read_cases, read_json, read_table
+from tests.records import copy_lines, read_json, read_table
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
@@ -63,14 +64,15 @@ def write_modules(place: Path) -> None:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder whose modules would leave a file beside it."""
+    """The current folder, whose modules would leave a file beside it."""
     place = tmp_path / "stranger"
     place.mkdir()
+    monkeypatch.chdir(place)
     write_modules(place)
-    copy_lines(demo_file("claims.tsv"), place / "claims.tsv", 6)
-    (place / "loop.toml").write_text(LOOP)
-    (place / "bench.toml").write_text(BENCH)
-    (place / "evil.py").write_text(RUNS.format(place=str(tmp_path / "ran evil")))
+    copy_lines(demo_file("claims.tsv"), "claims.tsv", 6)
+    Path("loop.toml").write_text(LOOP)
+    Path("bench.toml").write_text(BENCH)
+    Path("evil.py").write_text(RUNS.format(place=str(tmp_path / "ran evil")))
     monkeypatch.setenv("OPENAI_API_KEY", "sk-secret")
     monkeypatch.setenv(PYTHON, sys.executable)
     return place
@@ -93,7 +95,7 @@ def what_ran(folder: Path) -> list[Path]:
 def test_no_program_that_a_command_starts_takes_modules_of_the_folder(
     folder: Path, words: str, code: int, shown: str
 ) -> None:
-    touche_rad(*words.split(), cwd=folder, code=code, err=shown)
+    touche_rad(words, code=code, err=shown)
     assert what_ran(folder) == []
 
 
@@ -123,7 +125,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory, asked: Scripted) -> Path:
         shutil.copy(demo_file(name), place)
     shutil.copy(Path(__file__).parents[2] / "tira.yml", place)
     copy_lines(demo_file("claims.tsv"), place / "claims.tsv", 2)
-    touche_rad(*"judge debates.jsonl -j length -o judged.jsonl".split(), cwd=place)
+    touche_rad("judge debates.jsonl -j length -o judged.jsonl", cwd=place)
     lines = (place / "judged.jsonl").read_text("utf-8").splitlines(keepends=True)
     (place / "shuffled.jsonl").write_text("".join(reversed(lines)), "utf-8")
     datasets = (
@@ -134,9 +136,9 @@ def inputs(tmp_path_factory: pytest.TempPathFactory, asked: Scripted) -> Path:
         "judge debates.jsonl -j length -o half.jsonl --shard 2/2",
     )
     for words in datasets:
-        touche_rad(*words.split(), cwd=place)
+        touche_rad(words, cwd=place)
     vectors = ("--dense", f"openai:{asked.url}#mean")
-    touche_rad("index", "arguments.jsonl", "-o", "ix", *vectors, cwd=place)
+    touche_rad("index arguments.jsonl -o ix", *vectors, cwd=place)
     (about,) = place.glob("ix/dense/*/about.json")
     about.write_text(json.dumps({**read_json(about), "encoder": vectors[1]}))
     write_modules(place)
@@ -205,61 +207,64 @@ def test_no_command_is_harmed_by_a_folder(
     assert asked.asked == []
 
 
-def test_a_folder_for_outputs_is_no_link(inputs: Path, tmp_path: Path) -> None:
-    shutil.copytree(inputs, tmp_path / "here")
-    (tmp_path / "elsewhere").mkdir()
-    (tmp_path / "here/bench/results").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "here/out").mkdir()
-    (tmp_path / "here/out/data").symlink_to(tmp_path / "elsewhere")
-    (tmp_path / "here/part.jsonl.shards").symlink_to(tmp_path / "elsewhere")
-    shard = "judge debates.jsonl -j length -o part.jsonl --shard 1/2"
-    several = "judge debates.jsonl judged.jsonl -j length -o out --replace"
-    report = "report judged.jsonl -o out --replace"
-    for words in ("bench run bench", report, several, shard):
-        touche_rad(*words.split(), cwd=tmp_path / "here", code=2, err="is a link")
-    assert list((tmp_path / "elsewhere").iterdir()) == []
+def test_a_folder_for_outputs_is_no_link(
+    inputs: Path, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    shutil.copytree(inputs, ".", dirs_exist_ok=True)
+    elsewhere = tmp_path_factory.mktemp("elsewhere")
+    Path("out").mkdir()
+    for name in ("bench/results", "out/data", "part.jsonl.shards"):
+        Path(name).symlink_to(elsewhere)
+    for words in (
+        "bench run bench",
+        "report judged.jsonl -o out --replace",
+        "judge debates.jsonl judged.jsonl -j length -o out --replace",
+        "judge debates.jsonl -j length -o part.jsonl --shard 1/2",
+    ):
+        touche_rad(words, code=2, err="is a link")
+    assert list(elsewhere.iterdir()) == []
 
 
 @pytest.mark.parametrize("call", ["report --replace", "score", "judge -j length -o judged"])
-def test_a_folder_of_runs_has_no_files_of_others(inputs: Path, tmp_path: Path, call: str) -> None:
-    (tmp_path / "runs/part").mkdir(parents=True)
-    shutil.copy(inputs / "judged.jsonl", tmp_path / "runs")
-    (tmp_path / "runs/part/loop").symlink_to("loop")
-    touche_rad(*call.split(), "runs", cwd=tmp_path)
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/more.jsonl").symlink_to(inputs / "judged.jsonl")
-    touche_rad(*call.split(), "mine", cwd=tmp_path, code=2, err="is a link out of mine")
+def test_a_folder_of_runs_has_no_files_of_others(inputs: Path, call: str) -> None:
+    Path("runs/part").mkdir(parents=True)
+    shutil.copy(inputs / "judged.jsonl", "runs")
+    Path("runs/part/loop").symlink_to("loop")
+    touche_rad(call, "runs")
+    Path("mine").mkdir()
+    Path("mine/more.jsonl").symlink_to(inputs / "judged.jsonl")
+    touche_rad(call, "mine", code=2, err="is a link out of mine")
 
 
-def test_no_name_of_a_folder_leads_out_of_the_output(inputs: Path, tmp_path: Path) -> None:
+def test_no_name_of_a_folder_leads_out_of_the_output(inputs: Path) -> None:
     """A mark of no width is left out where names are shown."""
     for folder in ("runs", "runs/\u200b.."):
-        (tmp_path / folder).mkdir()
-        shutil.copy(inputs / "debates.jsonl", tmp_path / folder)
+        Path(folder).mkdir()
+        shutil.copy(inputs / "debates.jsonl", folder)
     error = "expected another name of its folder"
-    touche_rad("judge", "runs", "-j", "length", "-o", "out", cwd=tmp_path, code=2, err=error)
+    touche_rad("judge runs -j length -o out", code=2, err=error)
 
 
-def test_an_output_that_the_user_names_may_be_a_link(inputs: Path, tmp_path: Path) -> None:
-    (tmp_path / "latest.jsonl").symlink_to("june.jsonl")
+def test_an_output_that_the_user_names_may_be_a_link(inputs: Path) -> None:
+    Path("latest.jsonl").symlink_to("june.jsonl")
     words = f"judge {inputs}/debates.jsonl -j length -o latest.jsonl"
-    touche_rad(*words.split(), cwd=tmp_path)
-    assert (tmp_path / "latest.jsonl").is_symlink()
-    assert not (tmp_path / "june.jsonl").is_symlink()
-    assert (tmp_path / "june.jsonl").read_bytes() == (inputs / "judged.jsonl").read_bytes()
+    touche_rad(words)
+    assert Path("latest.jsonl").is_symlink()
+    assert not Path("june.jsonl").is_symlink()
+    assert Path("june.jsonl").read_bytes() == (inputs / "judged.jsonl").read_bytes()
 
 
-def calls_of_plans(folder: Path, line: str, change: str) -> Iterator[list[str]]:
+def calls_of_plans(line: str, change: str) -> Iterator[list[str]]:
     """Write the plans that have a line, changed, and yield the command of each."""
     for text, call in ((BENCH, "bench run bench.toml"), (LOOP, "train loop loop.toml")):
         if line in text:
             words = call.split()
             text = text.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake")
-            (folder / words[-1]).write_text(text.replace(line, change))
+            Path(words[-1]).write_text(text.replace(line, change))
             yield [*words, "-o", "out"]
 
 
-@pytest.mark.parametrize(("line", "change"), read_table("faults/changes_of_plans.tsv"))
+@with_cases(("line", "change"), "faults/changes_of_plans.tsv")
 def test_a_plan_names_no_files_outside_its_folder(
     folder: Path, monkeypatch: pytest.MonkeyPatch, line: str, change: str
 ) -> None:
@@ -269,18 +274,18 @@ def test_a_plan_names_no_files_outside_its_folder(
     monkeypatch.setenv("HOME", str(outside))
     shutil.copy(str(bundled_personas()["expert"]), outside)
     (outside / "own.toml").write_text('description = "Mine."')
-    (folder / "extends.toml").write_text('description = ""\nextends = "../mine/own.toml"')
-    (folder / "links").mkdir()
-    (folder / "links/mine").symlink_to(outside)
-    shutil.copy(folder / "claims.tsv", outside)
+    Path("extends.toml").write_text('description = ""\nextends = "../mine/own.toml"')
+    Path("links").mkdir()
+    Path("links/mine").symlink_to(outside)
+    shutil.copy("claims.tsv", outside)
     touche_rad("index", demo_file("arguments.jsonl"), "-o", outside / "index")
-    for call in calls_of_plans(folder, line, change):
-        ended = touche_rad(*call, cwd=folder, env={"OPENAI_API_KEY": ""}, code=2)
+    for call in calls_of_plans(line, change):
+        ended = touche_rad(*call, env={"OPENAI_API_KEY": ""}, code=2)
         assert "--trust" in ended.error
-        assert "outside" not in touche_rad(*call, "--trust", cwd=folder, code=None).err
+        assert "outside" not in touche_rad(*call, "--trust", code=None).err
 
 
-@pytest.mark.parametrize(("kind", "line", "change"), read_table("faults/plugins_of_plans.tsv"))
+@with_cases(("kind", "line", "change"), "faults/plugins_of_plans.tsv")
 def test_no_option_of_a_plugin_names_a_file_outside_the_folder_of_a_plan(
     folder: Path, kind: Kind, line: str, change: str
 ) -> None:
@@ -294,10 +299,8 @@ def test_no_option_of_a_plugin_names_a_file_outside_the_folder_of_a_plan(
                 if option == "prompts":
                     shutil.copy(next(iter(prompt_files(plugin.factory).values())), place)
                 value = f"nli:{place}" if "nli:" in about else place
-                for call in calls_of_plans(
-                    folder, line, change.format(f"{name}({option}={value})")
-                ):
-                    assert f"{place} is outside" in touche_rad(*call, cwd=folder, code=2).error
+                for call in calls_of_plans(line, change.format(f"{name}({option}={value})")):
+                    assert f"{place} is outside" in touche_rad(*call, code=2).error
                     refused += 1
     assert refused > 0
 
@@ -307,60 +310,52 @@ def test_a_plan_of_a_loop_imports_nothing(folder: Path) -> None:
     plans = [f"{LOOP}preferences = {{ reward = true, score {word} }}"]
     plans += [LOOP.replace(value, word) for value in re.findall('= ".+"', LOOP)]
     for plan in plans:
-        (folder / "loop.toml").write_text(plan)
-        touche_rad("train", "loop", "loop.toml", "-o", "loop", "--dry-run", cwd=folder, code=2)
+        Path("loop.toml").write_text(plan)
+        touche_rad("train loop loop.toml -o loop --dry-run", code=2)
         assert what_ran(folder) == []
 
 
 def test_a_server_that_only_a_plan_names_is_told(folder: Path) -> None:
-    plan = folder / "bench.toml"
+    plan = Path("bench.toml")
     web = 'description = ""\n[settings]\nweb = "http://127.0.0.1:8/v1"'
-    (folder / "own.toml").write_text(web)
+    Path("own.toml").write_text(web)
     text = BENCH.replace('"sinai"', '"inspiredebate(profile=own.toml)"')
     plan.write_text(text.replace("vllm:owner/name", "http://127.0.0.1:9/v1#fake"))
     touche_rad(
-        "bench",
-        "run",
-        ".",
-        cwd=folder,
+        "bench run .",
         env={"OPENAI_API_KEY": ""},
         code=None,
         err="only bench.toml names http://127.0.0.1:8, http://127.0.0.1:9, which get",
     )
     named = ("bench", "run", ".", "-m", "http://127.0.0.1:9/v1#mine")
-    assert "127.0.0.1:9, which get" not in touche_rad(*named, cwd=folder, code=None).err
+    assert "127.0.0.1:9, which get" not in touche_rad(*named, code=None).err
 
 
 def test_a_download_that_only_a_plan_names_is_told_first(folder: Path) -> None:
     guarded = BENCH.replace('"sinai"', '"composed(guard=nli:owner/judge)"')
-    (folder / "bench.toml").write_text(guarded.replace('"demo"', '"irds:no/such"'))
+    Path("bench.toml").write_text(guarded.replace('"demo"', '"irds:no/such"'))
     for call, told in (
         ("bench run .", "irds:no/such, nli:owner/judge, vllm:owner/name"),
         ("bench run . -m vllm:owner/name -i irds:no/such", "nli:owner/judge"),
         ("train loop loop.toml -o loop --dry-run", "http://127.0.0.1:9, vllm:tiny"),
     ):
         err = f"names {told}, which get texts of this run, or are downloaded"
-        touche_rad(*call.split(), cwd=folder, code=None, err=err)
+        touche_rad(call, code=None, err=err)
 
 
-@pytest.mark.parametrize(
-    ("name", "words"),
-    read_cases("faults/an_input_that_never_ends_is_no_file.json"),
-)
+@with_cases(("name", "words"), "faults/an_input_that_never_ends_is_no_file.json")
 @pytest.mark.parametrize("kind", ["a pipe", "a link to a device"])
-def test_an_input_that_never_ends_is_no_file(
-    tmp_path: Path, name: str, words: str, kind: str
-) -> None:
-    place = tmp_path / name
+def test_an_input_that_never_ends_is_no_file(name: str, words: str, kind: str) -> None:
+    place = Path(name)
     place.parent.mkdir(exist_ok=True)
-    shutil.copy(demo_file("claims.tsv"), tmp_path)
+    shutil.copy(demo_file("claims.tsv"), ".")
     if name == "run.jsonl.status.json":
-        shutil.copy(demo_file("debates.jsonl"), tmp_path / "run.jsonl")
+        shutil.copy(demo_file("debates.jsonl"), "run.jsonl")
     if kind == "a pipe":
         os.mkfifo(place)
     else:
         place.symlink_to("/dev/zero")
-    ended = touche_rad_process(*words.split(), cwd=tmp_path, timeout=60, code=None)
+    ended = touche_rad_process(words, timeout=60, code=None)
     assert "Traceback" not in ended.err
     if name == "run.jsonl.status.json":  # a run needs no status
         assert ended.code in (0, 1)

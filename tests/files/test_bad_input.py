@@ -12,6 +12,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.cases import with_cases
 from tests.records import read_cases
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
@@ -50,10 +51,7 @@ def test_a_bad_line_is_an_error_or_skipped(line: str, field: str | None, detail:
     assert str(bad.first) == str(error)
 
 
-@pytest.mark.parametrize(
-    ("text", "field", "detail"),
-    read_cases("files/wrong_fields.json"),
-)
+@with_cases(("text", "field", "detail"), "files/wrong_fields.json")
 def test_errors_name_the_field_in_each_kind(text: str, field: str | None, detail: str) -> None:
     path = Path("file")
     path.write_text(text + "\n", "utf-8")
@@ -83,9 +81,7 @@ def test_the_lost_rest_of_a_gzip_file_is_never_skipped(verb: str) -> None:
     zipped = gzip.compress(text.encode())
     path.write_bytes(zipped[: len(zipped) // 2])
     for words, code in (((), 2), (("--skip-bad",), 1)):
-        ended = touche_rad(
-            *verb.split(), path, "-o", "out.jsonl", *words, code=code, err=f"{path}:"
-        )
+        ended = touche_rad(verb, path, "-o", "out.jsonl", *words, code=code, err=f"{path}:")
         assert "gzip" in ended.err
         assert not Path("out.jsonl").exists()
 
@@ -121,7 +117,7 @@ def test_a_file_of_no_kind_is_refused(
 
 def test_a_place_without_a_file_is_refused(tmp_path: Path) -> None:
     Path("killed.part").touch()
-    touche_rad("judge", "killed", "-o", "judged", code=2, err="finished: run its command again")
+    touche_rad("judge killed -o judged", code=2, err="finished: run its command again")
     Path("link").symlink_to("nowhere")
     for place, detail in ((tmp_path, "got a folder"), (Path("link"), "No such")):
         with expect_error(detail, InputError) as raised:

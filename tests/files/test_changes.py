@@ -11,8 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.cases import with_cases
 from tests.files.test_round_trips import MANY, WORDS, messages, record
-from tests.records import read_cases, write_records
+from tests.records import write_records
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.records import whole_characters
@@ -165,10 +166,7 @@ def test_any_claim_survives_the_parameter_file(claims: list[str]) -> None:
         assert json.loads(f'{{"description": "{cell}"}}') == {"description": debate.claim}
 
 
-@pytest.mark.parametrize(
-    ("fields", "claim"),
-    read_cases("files/topics_of_debates.json"),
-)
+@with_cases(("fields", "claim"), "files/topics_of_debates.json")
 def test_a_debate_has_a_claim_or_its_first_message_is_it(
     fields: dict[str, Any], claim: str
 ) -> None:

@@ -9,7 +9,8 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
-from tests.records import END_OF_RUN, read_cases, read_table, write_records
+from tests.cases import with_cases
+from tests.records import END_OF_RUN, write_records
 from tests.refusals import expect_error
 from touche_rad.criteria import load_shipped, shipped_names
 from touche_rad.errors import InputError, OptionError
@@ -57,10 +58,7 @@ def test_a_file_has_scales_categories_and_questions_of_yes_or_no() -> None:
     assert polite.examples[0].answer == "no"
 
 
-@pytest.mark.parametrize(
-    ("line", "changes_verdicts", "changes_labels"),
-    read_cases("files/changes_of_criteria.json"),
-)
+@with_cases(("line", "changes_verdicts", "changes_labels"), "files/changes_of_criteria.json")
 def test_a_change_counts_for_whom_it_is_shown_to(
     line: str, changes_verdicts: bool, changes_labels: bool
 ) -> None:
@@ -95,7 +93,7 @@ def test_shipped_criteria_have_a_source_and_the_form_of_the_schema(name: str) ->
 ASKED = 'name = "x"\n[a]\nquestion = "q"\n'
 
 
-@pytest.mark.parametrize("row", read_table("files/wrong_criteria.tsv"))
+@with_cases("row", "files/wrong_criteria.tsv")
 def test_a_wrong_file_is_refused_with_its_line(row: list[str]) -> None:
     text, line, field, detail = row
     # Blank lines, which were read again and again to find the line of the problem.
@@ -115,7 +113,7 @@ def test_a_newer_format_and_an_unknown_name_are_refused() -> None:
         read_criteria("grise")
 
 
-@pytest.mark.parametrize(("change", "count"), read_cases("files/criteria_of_a_status.json"))
+@with_cases(("change", "count"), "files/criteria_of_a_status.json")
 def test_a_status_may_have_no_criteria_that_a_file_may_not_have(
     change: dict[str, str], count: int
 ) -> None:

@@ -36,7 +36,7 @@ JSON = '{"docno": 7, "contents": "Zoos save species.", "claim": "Zoos harm anima
 def indexed(place: Path, name: str, text: str, *words: str) -> dict[str, tuple[str, str]]:
     """Index a collection, and return the text and the topic of each argument."""
     (place / name).write_text(text, "utf-8")
-    touche_rad("index", name, "-o", "index", *words, cwd=place)
+    touche_rad("index -o index", name, *words, cwd=place)
     arguments = open_index(str(place / "index")).arguments()
     return {argument.id: (argument.text, argument.topic) for argument in arguments}
 
@@ -62,7 +62,7 @@ def test_documents_and_tables_are_collections(
 
 
 def test_fields_with_other_names(tmp_path: Path) -> None:
-    unnamed = touche_rad("index", _write(tmp_path, JSON), "-o", "index", code=2)
+    unnamed = touche_rad("index -o index", _write(tmp_path, JSON), code=2)
     assert "own:1: " in unnamed.error
     assert "--map KEY=id,KEY=text" in unnamed.error
     names = ("--map", "docno=id,contents=text,claim=attacks")
@@ -93,7 +93,7 @@ def _write(place: Path, text: str) -> Path:
 def test_a_wrong_line_is_named_with_its_field(
     tmp_path: Path, text: str, words: tuple[str, ...], expected: str
 ) -> None:
-    ended = touche_rad("index", _write(tmp_path, text), "-o", "index", *words, code=2)
+    ended = touche_rad("index -o index", _write(tmp_path, text), *words, code=2)
     assert expected in ended.error
 
 
@@ -104,9 +104,9 @@ def test_the_plugins_that_find_nothing_without_attacked_claims_are_named(
     text = "id\ttext\na\tZoos save species.\n"
     if has_supports:
         text = "id\ttext\tsupports\na\tZoos save species.\tZoos are good.\n"
-    ended = touche_rad("index", _write(tmp_path, text), "-o", "index")
+    ended = touche_rad("index -o index", _write(tmp_path, text))
     (warning,) = (line for line in ended.err.splitlines() if line.startswith("warning: "))
-    doctor = touche_rad("doctor", "-i", "index").out
+    doctor = touche_rad("doctor -i index").out
     assert warning.partition("retrievers ")[2] in " ".join(doctor.split())
     services = Services(open_index("index"))
     query = "Zoos save no species and are not good."

@@ -6,9 +6,7 @@ import gzip
 import json
 from pathlib import Path
 
-import pytest
-
-from tests.records import read_cases
+from tests.cases import with_cases
 from tests.terminal import touche_rad
 from touche_rad.contests.foreign._reading import contests
 from touche_rad.files.records import LONGEST_LINE, read_whole
@@ -23,7 +21,7 @@ def test_a_small_file_with_an_endless_line_is_refused() -> None:
         file.write(b'{"simulation": "')
         for _ in range(LONGEST_LINE // 2**20):
             file.write(bytes(2**20))
-    ended = touche_rad("judge", path, "-o", "out", code=2)
+    ended = touche_rad("judge -o out", path, code=2)
     assert f"{path}:1: " in ended.error
     assert str(LONGEST_LINE) in ended.error
 
@@ -39,11 +37,11 @@ def test_separators_of_unicode_are_part_of_a_record() -> None:
     assert [contest.speeches[0].text for contest in contests(sites)] == [SPEECH["text"]] * 2
 
 
-@pytest.mark.parametrize(("text", "times", "fact"), read_cases("files/large_settings.json"))
+@with_cases(("text", "times", "fact"), "files/large_settings.json")
 def test_a_file_of_settings_that_takes_all_memory_is_refused(
     text: str, times: int, fact: str
 ) -> None:
     path = Path("bench.toml")
     with gzip.open(path, "wt") as stream:
         stream.write(f"{text * times}a = 1")
-    assert fact in touche_rad("bench", "run", path, "-o", "out", code=2).error
+    assert fact in touche_rad("bench run -o out", path, code=2).error

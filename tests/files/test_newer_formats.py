@@ -22,8 +22,7 @@ CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 NEWER = 99
 
 
-def write(path: Path, record: object) -> Path:
-    path.parent.mkdir(parents=True, exist_ok=True)
+def write(path: str | Path, record: object) -> Path:
     return write_records(path, record)
 
 
@@ -31,55 +30,55 @@ def set_format(path: Path) -> Path:
     return write(path, {**read_json(path), "format": NEWER})
 
 
-def beside_a_run(place: Path, suffix: str, record: object) -> Path:
-    run = Path(shutil.copy(DEBATES, place / "run.jsonl"))
-    write(place / f"run.jsonl{suffix}", record)
+def beside_a_run(suffix: str, record: object) -> Path:
+    run = Path(shutil.copy(DEBATES, "run.jsonl"))
+    write(f"run.jsonl{suffix}", record)
     return run
 
 
-def status(place: Path, index: Path) -> Ended:
+def status(index: Path) -> Ended:
     record = {"format": NEWER, "output": "run.jsonl"}
-    return touche_rad("check", beside_a_run(place, ".status.json", record), code=2)
+    return touche_rad("check", beside_a_run(".status.json", record), code=2)
 
 
-def journal(place: Path, index: Path) -> Ended:
-    AppendLog(place / "run.jsonl.part", replace(RUN, format=NEWER)).close()
-    return touche_rad("simulate", CLAIMS, "-i", index, "-o", place / "run.jsonl", code=2)
+def journal(index: Path) -> Ended:
+    AppendLog(Path("run.jsonl.part"), replace(RUN, format=NEWER)).close()
+    return touche_rad("simulate -o run.jsonl", CLAIMS, "-i", index, code=2)
 
 
-def trace(place: Path, index: Path) -> Ended:
-    run = beside_a_run(place, ".trace.jsonl", {"format": NEWER, "plugin": "x"})
-    return touche_rad("report", run, "-o", place / "report.html", code=2)
+def trace(index: Path) -> Ended:
+    run = beside_a_run(".trace.jsonl", {"format": NEWER, "plugin": "x"})
+    return touche_rad("report -o report.html", run, code=2)
 
 
-def tournament(place: Path, index: Path) -> Ended:
-    ratings = write(place / "ratings.json", {"format": f"touche-rad tournament {NEWER}"})
-    return touche_rad("report", ratings, "-o", place / "report.html", code=2)
+def tournament(index: Path) -> Ended:
+    ratings = write("ratings.json", {"format": f"touche-rad tournament {NEWER}"})
+    return touche_rad("report -o report.html", ratings, code=2)
 
 
-def cache(place: Path, index: Path) -> Ended:
-    (place / "cache").mkdir()
-    with sqlite3.connect(place / "cache" / "answers.sqlite") as database:
+def cache(index: Path) -> Ended:
+    Path("cache").mkdir()
+    with sqlite3.connect("cache/answers.sqlite") as database:
         database.execute(f"PRAGMA user_version={NEWER}")
-    words = ("-d", "sinai", "-m", "scripted:said.jsonl", "--cache", place / "cache")
-    (place / "said.jsonl").write_text('{"answer": "yes"}\n')
-    return touche_rad("respond", "--say", "Zoos.", "-i", "demo", *words, cwd=place, code=2)
+    Path("said.jsonl").write_text('{"answer": "yes"}\n')
+    line = "respond --say Zoos. -i demo -d sinai -m scripted:said.jsonl --cache cache"
+    return touche_rad(line, code=2)
 
 
-def index_folder(place: Path, index: Path) -> Ended:
-    shutil.copytree(index, place / "index")
-    set_format(place / "index" / "manifest.json")
-    return touche_rad("respond", "--say", "Zoos are bad.", "-i", place / "index", code=2)
+def index_folder(index: Path) -> Ended:
+    shutil.copytree(index, "index")
+    set_format(Path("index/manifest.json"))
+    return touche_rad('respond --say "Zoos are bad." -i index', code=2)
 
 
-def contests(place: Path, index: Path) -> Ended:
-    path = set_format(write(place / "contests.jsonl", _first(demo_file("contests.jsonl"))))
-    return touche_rad("report", path, "-o", place / "report.html", code=2)
+def contests(index: Path) -> Ended:
+    path = set_format(write("contests.jsonl", _first(demo_file("contests.jsonl"))))
+    return touche_rad("report -o report.html", path, code=2)
 
 
-def outcomes(place: Path, index: Path) -> Ended:
-    path = write(place / "x.jsonl", {"format": NEWER, "id": "1", "outcome": {"winner": None}})
-    return touche_rad("report", path, "-o", place / "report.html", code=2)
+def outcomes(index: Path) -> Ended:
+    path = write("x.jsonl", {"format": NEWER, "id": "1", "outcome": {"winner": None}})
+    return touche_rad("report -o report.html", path, code=2)
 
 
 def _first(path: Path) -> object:
@@ -91,16 +90,16 @@ READERS = (status, journal, trace, tournament, cache, index_folder, contests, ou
 
 @pytest.mark.parametrize("reader", READERS, ids=lambda reader: reader.__name__)
 def test_a_newer_file_is_refused_in_one_line(
-    tmp_path: Path, demo_index_path: Path, reader: Callable[[Path, Path], Ended]
+    demo_index_path: Path, reader: Callable[[Path], Ended]
 ) -> None:
-    ended = reader(tmp_path, demo_index_path)
+    ended = reader(demo_index_path)
     assert "(format 99;" in ended.err
     assert ended.err.endswith("upgrade touche-rad\n")
 
 
 @pytest.mark.parametrize("name", ["training.json", "report.json"])
-def test_a_training_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> None:
-    folder = TrainingFolder(tmp_path)
+def test_a_training_of_a_newer_version_is_refused(name: str) -> None:
+    folder = TrainingFolder(Path())
     folder.start_or_resume({"recipe": {"base": "x"}})
     folder.finish({"recipe": {"base": "x"}})
     assert folder.start_or_resume({"recipe": {"base": "x"}})
@@ -111,14 +110,9 @@ def test_a_training_of_a_newer_version_is_refused(tmp_path: Path, name: str) -> 
 
 
 def test_files_of_ours_carry_a_format() -> None:
-    answers = Path("said.jsonl")
-    answers.write_text('{"answer": {"number": 1}}\n')
-    out = "run.jsonl"
-    words = ("simulate", CLAIMS, "-i", "demo", "--turns", "1", "-m", f"scripted:{answers}")
-    touche_rad(*words, "-o", out)
+    Path("said.jsonl").write_text('{"answer": {"number": 1}}\n')
+    touche_rad(f"simulate {CLAIMS} -i demo --turns 1 -m scripted:said.jsonl -o run.jsonl")
     assert read_status("run.jsonl")["format"] == 2
     assert {call["format"] for call in read_records("run.jsonl.trace.jsonl")} == {1}
-    both = Path("contests.jsonl")
-    words = ("simulate", CLAIMS, "-d", "verbatim", "-i", "demo", "--both-sides")
-    touche_rad(*words, "-o", both)
-    assert {game["format"] for game in read_records(both)} == {1}
+    touche_rad(f"simulate {CLAIMS} -d verbatim -i demo --both-sides -o contests.jsonl")
+    assert {game["format"] for game in read_records("contests.jsonl")} == {1}

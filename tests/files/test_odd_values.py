@@ -8,7 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_cases, write_records
+from tests.cases import with_cases
+from tests.records import write_records
 from tests.refusals import expect_error
 from touche_rad import files
 from touche_rad.errors import InputError
@@ -50,10 +51,7 @@ def test_numbers_must_be_finite(number: str) -> None:
     assert raised.value.line == 1
 
 
-@pytest.mark.parametrize(
-    ("system", "said"),
-    read_cases("files/odd_responses.json"),
-)
+@with_cases(("system", "said"), "files/odd_responses.json")
 def test_a_response_is_text_also_if_the_system_sent_another_value(
     system: dict[str, Any], said: str
 ) -> None:

@@ -20,19 +20,17 @@ from touche_rad.training.folder import TrainingFolder
 
 CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 ARGUMENTS, LABELS = demo_file("arguments.jsonl"), demo_file("labels.jsonl")
-EXAMPLES = ("train", "examples", DEBATES, LABELS)
 Call = Callable[..., Ended]
 
 
 @pytest.fixture
-def respond(demo_index_path: Path) -> Call:
+def respond() -> Call:
     """A short run; the options decide which."""
-    source = "in.jsonl"
-    copy_lines(DEBATES, source)
+    copy_lines(DEBATES, "in.jsonl")
 
-    def call(*more: str | Path, code: int | None = 0) -> Ended:
-        first = ("respond", source, "--last-only", "-d", "verbatim", "-i", demo_index_path)
-        return touche_rad(*first, "-o", "run.jsonl", *more, code=code)
+    def call(options: str = "", code: int | None = 0) -> Ended:
+        line = f"respond in.jsonl --last-only -d verbatim -i demo -o run.jsonl {options}"
+        return touche_rad(line, code=code)
 
     return call
 
@@ -41,7 +39,7 @@ def respond(demo_index_path: Path) -> Call:
 def evaluations(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The demo's debates, judged."""
     out = tmp_path_factory.mktemp("judged") / "e.jsonl"
-    touche_rad("judge", DEBATES, "-j", "length", "-o", out)
+    touche_rad("judge -j length", DEBATES, "-o", out)
     return out.read_text()
 
 
@@ -70,7 +68,7 @@ def test_an_input_is_never_replaced(
 
 @pytest.mark.parametrize("out", ["-", "/dev/stdout", "/"])
 def test_a_run_needs_a_file(out: str, tmp_path: Path) -> None:
-    ended = touche_rad("judge", DEBATES, "-j", "length", "-o", out, code=2)
+    ended = touche_rad("judge -j length", DEBATES, "-o", out, code=2)
     assert ended.out == ""
     assert f"-o {out}: " in ended.error
     assert list(tmp_path.iterdir()) == []
@@ -80,12 +78,12 @@ def test_another_run_does_not_replace_a_finished_one(tmp_path: Path, respond: Ca
     out = Path("run.jsonl")
     respond()
     before = {path.name: path.read_bytes() for path in tmp_path.iterdir()}
-    for options in (("-d", "grounded"), ("--max-words", "20"), ("--seed", "7")):
-        ended = respond(*options, code=2)
+    for options in ("-d grounded", "--max-words 20", "--seed 7"):
+        ended = respond(options, code=2)
         assert refused(ended), ended.err
         assert {path.name: path.read_bytes() for path in tmp_path.iterdir()} == before
     respond("--restart")  # the same run, made again
-    respond("-d", "grounded", "--replace")
+    respond("-d grounded --replace")
     assert out.read_bytes() != before["run.jsonl"]
     assert refused(respond(code=2))
 
@@ -104,9 +102,9 @@ def test_the_same_run_is_made_again_with_the_same_bytes(respond: Call) -> None:
 def test_an_empty_file_and_a_device_are_free(respond: Call) -> None:
     Path("run.jsonl").touch()
     respond()
-    retrieve = ("retrieve", CLAIMS, "-i", "demo", "-k", "1", "-q", "-o")
-    touche_rad(*retrieve, os.devnull)
-    assert touche_rad(*retrieve, "-").out.count("\n") == 10
+    retrieve = f"retrieve {CLAIMS} -i demo -k 1 -q -o"
+    touche_rad(retrieve, os.devnull)
+    assert touche_rad(retrieve, "-").out.count("\n") == 10
 
 
 def test_a_run_that_was_stopped_goes_on_without_a_word(respond: Call) -> None:
@@ -128,14 +126,13 @@ def test_a_wrong_input_leaves_the_status_of_the_finished_run(respond: Call) -> N
     assert Path("run.jsonl.status.json").read_bytes() == status
 
 
-def test_under_tira_the_output_is_always_replaced(demo_index_path: Path) -> None:
+def test_under_tira_the_output_is_always_replaced() -> None:
     folder, out = Path("in"), Path("out")
     folder.mkdir()
     copy_lines(CLAIMS, folder / "claims.tsv", 2)
     env = {"inputDataset": str(folder), "outputDir": str(out)}
     for debater in ("verbatim", "grounded"):
-        call = ("simulate", "-d", debater, "-i", demo_index_path, "--turns", "1")
-        touche_rad(*call, env=env)
+        touche_rad(f"simulate -d {debater} -i demo --turns 1", env=env)
     assert read_json(out / "status.json")["identity"]["debater"] == "grounded"
     assert {path.name for path in out.glob("*.jsonl*")} == {"simulations.jsonl"}
 
@@ -143,38 +140,39 @@ def test_under_tira_the_output_is_always_replaced(demo_index_path: Path) -> None
 @pytest.mark.parametrize(
     "call",
     [
-        ("judge", DEBATES, "-j", "length"),
-        ("retrieve", CLAIMS, "-i", "demo"),
-        ("contests", DEBATES),
-        ("report", DEBATES),
-        ("index", ARGUMENTS),
-        ("score", "e.jsonl", demo_file("labels.jsonl")),
-        ("audit", DEBATES, "-j", "length"),
-        ("train", "examples", DEBATES, demo_file("labels.jsonl")),
-        ("demo",),
+        f"judge {DEBATES} -j length",
+        f"retrieve {CLAIMS} -i demo",
+        f"contests {DEBATES}",
+        f"report {DEBATES}",
+        f"index {ARGUMENTS}",
+        f"score e.jsonl {LABELS}",
+        f"audit {DEBATES} -j length",
+        f"train examples {DEBATES} {LABELS}",
+        "demo",
     ],
 )
 def test_no_command_replaces_what_is_not_its_own(
-    tmp_path: Path, call: tuple[str | Path, ...], evaluations: str
+    tmp_path: Path, call: str, evaluations: str
 ) -> None:
     Path("e.jsonl").write_text(evaluations)
     Path("folder").mkdir()
     for out, path in (("file", Path("file")), ("folder", Path("folder/mine"))):
         path.write_text("mine\n")
         before = sorted(tmp_path.rglob("*"))
-        ended = touche_rad(*call, "-o", out, code=2)
+        ended = touche_rad(call, "-o", out, code=2)
         last = ended.err.splitlines()[-1]
         assert "folder" in last or "--replace" in last
         assert sorted(tmp_path.rglob("*")) == before
         assert path.read_text() == "mine\n"
-    place = "folder" if call[0] in ("index", "score", "audit", "demo") else "file"
-    ended = touche_rad(*call, "-o", place, "--replace", code=2 if call[0] == "index" else 0)
+    command = call.split()[0]
+    place = "folder" if command in ("index", "score", "audit", "demo") else "file"
+    touche_rad(f"{call} -o {place} --replace", code=2 if command == "index" else 0)
     assert Path(place).is_dir() or Path(place).read_text() != "mine\n"
 
 
 @pytest.mark.parametrize("out", ["/dev/stdout", "-"])
 def test_the_standard_output_has_no_status(tmp_path: Path, out: str) -> None:
-    ended = touche_rad_process(*EXAMPLES, "-o", out, "-q", timeout=60)
+    ended = touche_rad_process(f"train examples {DEBATES} {LABELS} -o {out} -q", timeout=60)
     assert json.loads(ended.out.splitlines()[0])
     assert list(tmp_path.iterdir()) == []
 

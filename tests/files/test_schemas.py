@@ -152,5 +152,5 @@ def test_the_command_prints_the_schemas() -> None:
         schema = touche_rad("schema", name).json
         Draft202012Validator.check_schema(schema)
         assert schema == schema_of(kind)
-    wrong = touche_rad("schema", "simulation", code=2)
+    wrong = touche_rad("schema simulation", code=2)
     assert "'simulations'" in wrong.error

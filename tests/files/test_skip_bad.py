@@ -26,10 +26,10 @@ def test_an_id_that_no_index_can_hold_is_named_with_its_line(
     source = "arguments.jsonl"
     rows = [{"id": "1", "text": "One."}, record, {"id": "2", "text": "Two."}]
     write_records(source, *rows)
-    refused = touche_rad("index", source, "-o", "index", code=2, err=f"{source}:2: id: ")
+    refused = touche_rad("index -o index", source, code=2, err=f"{source}:2: id: ")
     assert detail in refused.err
-    done = touche_rad("index", source, "-o", "index", "--skip-bad", err="2 arguments")
-    assert "1 invalid" in done.err
+    done = touche_rad("index -o index --skip-bad", source, err="2 arguments")
+    assert "skipped: 1;" in done.err
 
 
 def test_a_taken_port_is_one_line(demo_index_path: Path) -> None:
@@ -37,21 +37,15 @@ def test_a_taken_port_is_one_line(demo_index_path: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        ended = touche_rad(
-            "serve", "-i", demo_index_path, "--host", "127.0.0.1", "--port", port, code=2
-        )
+        ended = touche_rad("serve --host 127.0.0.1 -i", demo_index_path, "--port", port, code=2)
     assert "--port N" in ended.error
-    wrong = touche_rad("serve", "-i", demo_index_path, "--host", "999.1.1.1", "--port", "0", code=2)
+    wrong = touche_rad("serve --host 999.1.1.1 --port 0 -i", demo_index_path, code=2)
     assert "--host" in wrong.error
 
 
 def test_an_address_without_its_backend_is_explained() -> None:
     touche_rad(
-        "respond",
-        "--say",
-        "Hi.",
-        "-i",
-        "http://localhost:9200/claimrev",
+        "respond --say Hi. -i http://localhost:9200/claimrev",
         code=2,
         err="elasticsearch:http://localhost:9200/claimrev",
     )

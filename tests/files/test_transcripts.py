@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.records import read_cases
+from tests.cases import with_cases
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -69,10 +69,7 @@ def test_an_utterance_is_for_its_side(transcript: Path) -> None:
     assert dict(con).items() >= {"topic": motion, "side": "con", "speaker": "Con-1"}.items()
 
 
-@pytest.mark.parametrize(
-    ("utterance", "argument"),
-    read_cases("files/courtesies_of_speakers.json"),
-)
+@with_cases(("utterance", "argument"), "files/courtesies_of_speakers.json")
 def test_what_only_greets_or_counts_the_time_is_no_argument(utterance: str, argument: str) -> None:
     assert argumentative(utterance) == argument
 
@@ -85,7 +82,7 @@ def test_another_text_than_a_transcript_is_refused() -> None:
 
 
 def test_an_index_is_made_of_utterances(transcript: Path) -> None:
-    touche_rad("index", transcript, "--utterances", "-o", "ix")
+    touche_rad("index --utterances -o ix", transcript)
     (hit, *_) = open_index("ix").search("text", "oryx", 3)
     assert hit.argument.id == "club-1.2"
 

@@ -158,7 +158,7 @@ def test_a_judge_of_other_criteria_is_refused_before_the_run(
     debates: Path, words: tuple[str, ...], detail: str
 ) -> None:
     out = debates.with_name("out.jsonl")
-    ended = touche_rad("judge", debates, *words, "--criteria", "debate", "-o", out, code=2)
+    ended = touche_rad("judge --criteria debate", debates, *words, "-o", out, code=2)
     assert detail in ended.error
     assert not out.exists()
 
@@ -213,7 +213,7 @@ def test_examples_of_each_answer_are_drawn_from_labels(
     write_records(labels, rows, rows)
     examples = debates.with_name("examples.jsonl")
     words = ("--criteria", mine, "--count", "1", "-o", examples)
-    touche_rad("train", "examples", debates, labels, *words)
+    touche_rad("train examples", debates, labels, *words)
     drawn_labels = {pair for row in read_records(examples) for pair in row["labels"].items()}
     assert {("kind_of", "none"), ("quality", "5"), ("polite", "yes")} <= drawn_labels
     out = judged(server, debates, mine, f"{judge}(examples={examples},per={per})")
@@ -269,10 +269,10 @@ def test_a_judge_may_give_the_score_or_the_answer(
 
 def test_a_new_file_of_criteria_works_and_the_shipped_ones_are_listed() -> None:
     path = "my-questions.toml"
-    touche_rad("new", "criteria", "my-questions", "-o", path)
+    touche_rad("new criteria my-questions -o", path)
     kinds = {criterion.answers.kind for criterion in read_criteria(path)}
     assert kinds == {"yes-no", "scale", "categories"}
-    listed = touche_rad("list", "criteria", "--json").json
+    listed = touche_rad("list criteria --json").json
     assert [row["name"] for row in listed] == list(shipped_names())
 
 

@@ -18,7 +18,7 @@ POST = "I have kept parrots for twenty years and I know what a cage does."
 def prompts_of(source: Path, panel: str, out: Path) -> list[str]:
     with serving() as server:
         filling(server)
-        touche_rad("judge", source, "-j", panel, "-m", f"{server.url}#tiny", "-o", out, "-q")
+        touche_rad("judge -q", source, "-j", panel, "-m", f"{server.url}#tiny", "-o", out)
         return [prompt_of(body) for body in server.asked]
 
 

@@ -13,11 +13,12 @@ from typing import Any
 import pytest
 
 from judges.debatrix import Debatrix
+from tests.cases import with_cases
 from tests.judges.makers import run_judge
 from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, prompts
 from tests.models.scripted import Scripted, cut_off
-from tests.records import read_cases, read_records
+from tests.records import read_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome, Speech
@@ -446,10 +447,7 @@ def test_without_any_answer_there_is_no_winner_and_a_reason(server: Scripted) ->
     assert judge_contest(server, SIX.model_copy(update={"speeches": ()})).winner is None
 
 
-@pytest.mark.parametrize(
-    ("dimensions", "named"),
-    read_cases("judges/wrong_dimensions.json"),
-)
+@with_cases(("dimensions", "named"), "judges/wrong_dimensions.json")
 def test_a_wrong_dimension_is_named(dimensions: str, named: str) -> None:
     with expect_error(named):
         find("panel", "debatrix").configure({"dimensions": dimensions})
@@ -471,4 +469,4 @@ def test_the_terminal_judges_contests_and_their_swapped_sides(server: Scripted) 
 
 
 def test_swap_is_for_panels() -> None:
-    touche_rad("judge", "x.jsonl", "-j", "length", "-o", "o", "--swap", code=2, err="--swap")
+    touche_rad("judge x.jsonl -j length -o o --swap", code=2, err="--swap")

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import with_cases
 from tests.judges.debgraph_debate import (
     ANSWERS,
     CONTEST,
@@ -19,7 +20,6 @@ from tests.judges.debgraph_debate import (
 )
 from tests.models.by_schema import called, prompt_of, prompts, roles_of
 from tests.models.scripted import Scripted
-from tests.records import read_cases
 from tests.refusals import expect_error
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.errors import OptionError
@@ -406,10 +406,7 @@ def test_without_feedback_none_is_asked_for(server: Scripted) -> None:
     assert outcome.scores["ada"]["fact"] == 0.8
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    read_cases("judges/contradicting_options.json"),
-)
+@with_cases(("options", "problem"), "judges/contradicting_options.json")
 def test_options_that_contradict_each_other_are_refused(options: str, problem: str) -> None:
     settings = dict(option.split("=") for option in options.split())
     with expect_error(problem, OptionError):

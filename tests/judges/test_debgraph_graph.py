@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import networkx as nx
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -19,8 +18,8 @@ from judges.debgraph.graph import (
     as_json,
     rounds_of,
 )
+from tests.cases import with_cases
 from tests.judges.debgraph_debate import DRAFTS
-from tests.records import read_table
 from touche_rad.contest import OTHER, Contest, Side, Speech
 
 RELATIONS = [relation.value for relation in Relation]
@@ -118,9 +117,7 @@ def test_a_server_is_told_which_ids_can_be_and_no_answer_is_refused_for_another(
 # Rounds
 
 
-@pytest.mark.parametrize(
-    ("spoken", "in_time", "pro_first"), read_table("judges/orders_of_speeches.tsv")
-)
+@with_cases(("spoken", "in_time", "pro_first"), "judges/orders_of_speeches.tsv")
 def test_speeches_are_paired_in_time_or_by_their_number(
     spoken: str, in_time: str, pro_first: str
 ) -> None:

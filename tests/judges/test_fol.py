@@ -14,10 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from judges.inspirescore.fol import LONGEST_FORMULA, Decision, FormulaError, Solver, parse
-from tests.records import read_table
+from tests.cases import with_cases
 
 
-@pytest.mark.parametrize(("text", "meant"), read_table("judges/notations.tsv"))
+@with_cases(("text", "meant"), "judges/notations.tsv")
 def test_the_notations_that_models_mix_are_read(text: str, meant: str) -> None:
     assert parse(text) == parse(meant)
 
@@ -76,7 +76,7 @@ def decide(premises: list[str], conclusion: str) -> Decision:
 
 
 @pytest.mark.services
-@pytest.mark.parametrize(("truth", "conclusion", "premises"), read_table("judges/entailments.tsv"))
+@with_cases(("truth", "conclusion", "premises"), "judges/entailments.tsv")
 def test_a_conclusion_follows_or_is_contradicted_or_neither(
     truth: str, conclusion: str, premises: str
 ) -> None:

@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from judges.grice.grounded import GroundedJudge
+from tests.cases import with_cases
 from tests.judges.makers import USER, ZOO, debate, judge, quality, turn, verdict
-from tests.records import read_records, read_table
+from tests.records import read_records
 from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.demo import demo_file
@@ -24,19 +25,13 @@ TILL = (
 )
 
 
-@pytest.mark.parametrize(
-    "row",
-    read_table("judges/answers_that_pass.tsv"),
-)
+@with_cases("row", "judges/answers_that_pass.tsv")
 def test_what_the_argument_says_passes_quality(row: list[str]) -> None:
     result = quality(*row)
     assert result.yes, result.rationale
 
 
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    read_table("judges/answers_that_fail.tsv"),
-)
+@with_cases(("answer", "why"), "judges/answers_that_fail.tsv")
 def test_what_it_does_not_say_fails_and_the_reason_is_named(answer: str, why: str) -> None:
     result = quality(answer)
     assert not result.yes
@@ -88,7 +83,7 @@ def test_quantity_wants_one_argument(answer: str, why: str) -> None:
 @pytest.mark.parametrize(
     ("answer", "why"),
     [
-        ("Paper bags consume timber and water.", "too few words of the topic"),
+        ("Paper bags consume timber and water.", "too few words of the topic (compared by words"),
         (USER, "says what the user said"),
         (f"{ZOO} You have convinced me.", "“You have convinced me.” agrees with the user"),
         (f"You are right that {SPECIES}", "agrees with the user"),
@@ -248,7 +243,7 @@ def test_a_true_quotation_behind_a_heading_is_a_yes(heading: str) -> None:
     assert share_of_yes(lambda q: f"{heading} {q}") >= 0.95
 
 
-@pytest.mark.parametrize(("name", "attack"), read_table("judges/attacks_on_quotations.tsv"))
+@with_cases(("name", "attack"), "judges/attacks_on_quotations.tsv")
 def test_an_attack_on_a_quotation_is_no_yes(name: str, attack: str) -> None:
     assert share_of_yes(lambda text: attacked(text, attack)) <= 0.05, name
 

@@ -17,6 +17,7 @@ from judges.inspirescore._facts import Piece, repeats
 from judges.inspirescore.aggregation import DIMENSIONS, OBJECTIVE, SUBJECTIVE
 from judges.inspirescore.fol import Solver
 from retrieval.web import VARIABLE
+from tests.cases import with_cases
 from tests.debaters.world import BothSides
 from tests.judges.inspire_world import (
     ARGUED,
@@ -38,7 +39,6 @@ from tests.judges.test_fol import BANNED, RESPONSIBLE, SCHOOL
 from tests.models import scripted
 from tests.models.by_schema import called, prompt_of, prompts, roles_of, schema_of
 from tests.models.scripted import Handler, Scripted, cut_off, raw
-from tests.records import read_cases
 from tests.refusals import expect_error
 from tests.retrieval import web_server
 from tests.retrieval.web_server import SearXNGServer, result
@@ -685,10 +685,7 @@ def test_one_bad_response_costs_only_itself(server: Scripted) -> None:
     assert "Pro, round 2" in outcome.reason
 
 
-@pytest.mark.parametrize(
-    ("mark", "score"),
-    read_cases("judges/scores_off_the_scale.json"),
-)
+@with_cases(("mark", "score"), "judges/scores_off_the_scale.json")
 def test_a_score_off_the_scale_is_no_score(server: Scripted, mark: Any, score: float) -> None:
     answer_as(server, Subjective=subjective(lambda *_: mark))
     assert judge_contest(server).scores["ann"]["subjective"] == score

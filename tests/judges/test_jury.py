@@ -71,7 +71,7 @@ def run_jury(source: Path, *words: str, **options: str) -> Ended:
     for key, value in options.items():
         words += ("-O", f"{key}={value}")
     out = source.with_name("out.jsonl")
-    return touche_rad("judge", source, "-j", "jury", "-o", out, *words, code=None)
+    return touche_rad("judge -j jury", source, "-o", out, *words, code=None)
 
 
 def verdicts(source: Path) -> list[dict[str, Any]]:

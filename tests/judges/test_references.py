@@ -3,8 +3,8 @@ from __future__ import annotations
 import pytest
 
 from judges.grice.reference import LengthJudge, RandomJudge, length_score
+from tests.cases import with_cases
 from tests.judges.makers import debate
-from tests.records import read_cases
 from tests.refusals import expect_error
 from touche_rad.debate import Maxim
 from touche_rad.errors import OptionError
@@ -35,10 +35,7 @@ def test_random_takes_text_that_no_file_can_hold():
     assert len(random_scores(1, "\ud800 \x00 🦒")) == 4
 
 
-@pytest.mark.parametrize(
-    ("words", "score"),
-    read_cases("judges/scores_of_lengths.json"),
-)
+@with_cases(("words", "score"), "judges/scores_of_lengths.json")
 def test_length_rises_to_its_middle_and_falls(words, score):
     assert length_score(words, 15, 60) == pytest.approx(score)
 
@@ -54,10 +51,7 @@ def test_length_counts_as_the_task_counts():
     assert not verdict.yes
 
 
-@pytest.mark.parametrize(
-    ("name", "options"),
-    read_cases("judges/wrong_options_of_references.json"),
-)
+@with_cases(("name", "options"), "judges/wrong_options_of_references.json")
 def test_a_wrong_option_is_named(name, options):
     with expect_error(next(iter(options)), OptionError):
         find("judge", name).make(Services(), options)

@@ -13,10 +13,11 @@ import anyio
 import pytest
 
 from judges.grice.sinai.judge import examples
+from tests.cases import with_cases
 from tests.judges.makers import run_judge
 from tests.models.by_schema import answering, called, prompt_of, prompts
 from tests.models.scripted import Handler, Scripted, reply, says
-from tests.records import read_cases, write_records
+from tests.records import write_records
 from tests.refusals import expect_error
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -97,7 +98,7 @@ def test_the_paper_asks_one_maxim_at_a_time(server: Scripted, name: str) -> None
     assert scores_of(verdicts) == {1.0}
 
 
-@pytest.mark.parametrize(("name", "reasons"), read_cases("judges/reasons_of_judges.json"))
+@with_cases(("name", "reasons"), "judges/reasons_of_judges.json")
 def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
     server: Scripted, name: str, reasons: int
 ) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 from tests.models.by_schema import filling, prompt_of
@@ -16,9 +15,9 @@ DEBATES = demo_file("debates.jsonl")
 LABELS = demo_file("labels.jsonl")
 
 
-def train_examples(folder: Path, *words: str) -> list[dict[str, Any]]:
-    out = folder / f"{len(list(folder.iterdir()))}.jsonl"
-    touche_rad("train", "examples", DEBATES, LABELS, "-o", out, *words)
+def train_examples(*words: str) -> list[dict[str, Any]]:
+    out = "examples.jsonl"
+    touche_rad("train examples --replace", DEBATES, LABELS, "-o", out, *words)
     return read_records(out)
 
 
@@ -28,8 +27,8 @@ def labelled(examples: list[dict[str, Any]], maxim: str, label: str) -> set[tupl
     return {(example["debate"], example["turn"]) for example in fitting}
 
 
-def test_each_maxim_has_a_balanced_set_of_its_own(tmp_path: Path) -> None:
-    examples = train_examples(tmp_path, "--count", "3")
+def test_each_maxim_has_a_balanced_set_of_its_own() -> None:
+    examples = train_examples("--count", "3")
     for maxim in Maxim:
         assert len(labelled(examples, maxim, "yes")) == 3
         assert len(labelled(examples, maxim, "no")) == 3
@@ -38,8 +37,8 @@ def test_each_maxim_has_a_balanced_set_of_its_own(tmp_path: Path) -> None:
     assert len(later["before"]) == 2 * (later["turn"] - 1)
 
 
-def test_a_common_set_is_balanced_on_each_maxim(tmp_path: Path) -> None:
-    examples = train_examples(tmp_path, "--common")
+def test_a_common_set_is_balanced_on_each_maxim() -> None:
+    examples = train_examples("--common")
     assert len(examples) == 20
     for maxim in Maxim:
         yes = len(labelled(examples, maxim, "yes"))
@@ -47,22 +46,20 @@ def test_a_common_set_is_balanced_on_each_maxim(tmp_path: Path) -> None:
         assert abs(yes - 10) <= 1
 
 
-def test_the_seed_decides_which(tmp_path: Path) -> None:
-    examples = train_examples(tmp_path)
-    assert train_examples(tmp_path) == examples
-    assert train_examples(tmp_path, "--seed", "7") != examples
+def test_the_seed_decides_which() -> None:
+    examples = train_examples()
+    assert train_examples() == examples
+    assert train_examples("--seed", "7") != examples
 
 
-def test_a_judge_shows_the_conversation_of_its_examples_in_the_order_of_its_name(
-    tmp_path: Path,
-) -> None:
-    train_examples(tmp_path, "--count", "1")
+def test_a_judge_shows_the_conversation_of_its_examples_in_the_order_of_its_name() -> None:
+    train_examples("--count", "1")
     source = "one.jsonl"
     copy_lines(DEBATES, source)
     for judge, first in (("fsl1", "yes"), ("fsl2", "no")):
         with serving() as server:
             filling(server)
-            call = ("judge", source, "-j", f"{judge}(examples={tmp_path / '0.jsonl'})")
+            call = ("judge", source, "-j", f"{judge}(examples=examples.jsonl)")
             out = f"{judge}.out"
             touche_rad(*call, "-m", f"{server.url}#tiny", "-o", out, "-q")
             prompt = prompt_of(server.asked[0])

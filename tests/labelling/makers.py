@@ -69,13 +69,12 @@ def open_session(
 
 def answer(
     run: Path,
-    output: Path,
     answers: Iterable[tuple[TurnPlace | int, Maxim | None, int | None]],
     annotator: str = "ana",
     judges: Sequence[Path] = (),
 ) -> None:
     """Answer as an annotator: a turn or its number in the queue, a maxim or all, and the label."""
-    opened = open_session(run, *judges, output=output, annotator=annotator)
+    opened = open_session(run, *judges, annotator=annotator)
     for turn, maxim, label in answers:
         place = opened.queue[turn] if isinstance(turn, int) else turn
         maxims = [maxim] if maxim else list(Maxim)

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
 import re
-from pathlib import Path
 
 import krippendorff
 import numpy as np
@@ -25,11 +23,10 @@ from touche_rad.score import confusion
 def open_after_two() -> LabelSession:
     """Ana labels four turns; Ben differs on two labels of Quality and does not know one."""
     run = write_run()
-    output = Path("labels.jsonl")
     for name, labels in (("ana", (1, 1, 0, 0)), ("ben", (1, 0, 1, None))):
         rows = [(TurnPlace(at, 0), Maxim.QUALITY, label) for at, label in enumerate(labels)]
-        answer(run, output, rows, name)
-    return open_session(run, output=output, annotator="cem")
+        answer(run, rows, name)
+    return open_session(run, annotator="cem")
 
 
 @pytest.mark.parametrize("seed", range(20))
@@ -70,8 +67,7 @@ def test_a_disagreement_is_null_until_it_is_settled_and_the_originals_stay() -> 
 def test_another_annotators_file_is_compared() -> None:
     run = write_run()
     official = [[{"quality": 1}] + [{}] * 2, [{"quality": 0}] + [{}] * 2, [{}] * 3, [{}] * 3]
-    labels = Path("ben.labels.jsonl")
-    write_records(labels, *official)
+    labels = write_records("ben.labels.jsonl", *official)
     session = open_session(run, others=[labels])
     for number in range(4):
         session.answer(TurnPlace(number, 0), Maxim.QUALITY, 1)
@@ -98,13 +94,9 @@ def test_another_annotators_file_is_compared() -> None:
 
 def test_a_file_of_another_run_and_a_second_ana_are_refused() -> None:
     run = write_run()
-    output = Path("labels.jsonl")
-    short = Path("ben.jsonl")
-    short.write_text('[{"quality": 1}]\n')
     with expect_error("expected 4"):
-        open_session(run, output=output, others=[short])
-    mine = Path("ana.jsonl")
-    mine.write_text(f"{json.dumps([{'quality': 1}] * 3)}\n" * 4)
+        open_session(run, others=[write_records("ben.jsonl", [{"quality": 1}])])
+    mine = write_records("ana.jsonl", *[[{"quality": 1}] * 3] * 4)
     with expect_error("ana"):
         open_session(run, output="second.jsonl", others=[mine])
 
@@ -112,7 +104,7 @@ def test_a_file_of_another_run_and_a_second_ana_are_refused() -> None:
 def test_labels_of_hundreds_of_annotators_are_compared() -> None:
     run = write_run()
     turn = {"annotators": {f"person {number}": {"quality": number % 2} for number in range(300)}}
-    labels = write_records(Path("crowd.jsonl"), *[[turn] * 3] * 4)
+    labels = write_records("crowd.jsonl", *[[turn] * 3] * 4)
     words = ("label", run, "-o", "labels.jsonl", "--with", labels, "--summary")
     summary = touche_rad_process(*words, timeout=60).out
     assert "no kappa of pairs: there are more than 30 annotators" in summary

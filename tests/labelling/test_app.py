@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from fastapi.testclient import TestClient
 
+from tests.cases import with_cases
 from tests.labelling.makers import answer, open_session, write_run, write_verdicts
-from tests.records import END_OF_RUN, read_cases, read_json, read_records, write_records
+from tests.records import END_OF_RUN, read_json, read_records, write_records
 from tests.screens import check_record
 from touche_rad.debate import Maxim
 from touche_rad.labelling.app import create_app
@@ -19,6 +19,7 @@ from touche_rad.labelling.session import LabelSession
 
 HOST = "http://127.0.0.1:8000"
 TOKEN = "secret"
+BODY = {"debate": 0, "turn": 0, "maxim": "quality", "label": 1}
 
 
 @pytest.fixture
@@ -37,11 +38,9 @@ def client(session: LabelSession) -> Iterator[TestClient]:
         yield client
 
 
-def post_label(
-    client: TestClient, debate: int, turn: int, label: int | None = 1
-) -> dict[str, object]:
+def post_label(client: TestClient, debate: int, turn: int) -> dict[str, object]:
     for maxim in Maxim:
-        body = {"debate": debate, "turn": turn, "maxim": maxim.value, "label": label}
+        body = {"debate": debate, "turn": turn, "maxim": maxim, "label": 1}
         answer = client.post("answer", json=body)
         assert answer.status_code == 200
     return dict(answer.json())
@@ -90,20 +89,17 @@ def test_progress_and_undo(client: TestClient) -> None:
     places = client.get("queue").json()["places"]
     post_label(client, *places[0])
     state = client.get("queue").json()
-    assert state["done"] == 1
-    assert state["first"] == 1
+    assert (state["done"], state["first"]) == (1, 1)
     assert client.post("undo", json={}).json()["undone"]["maxim"] == "manner"
     state = client.get("queue").json()
-    assert state["done"] == 0
-    assert state["first"] == 0
+    assert (state["done"], state["first"]) == (0, 0)
 
 
 def test_settling_shows_all_answers() -> None:
     run = write_run()
-    output = Path("labels.jsonl")
     for name, label in (("ana", 1), ("ben", 0)):
-        answer(run, output, [(0, Maxim.QUALITY, label), (0, Maxim.MANNER, 1)], name)
-    session = open_session(run, output=output, annotator="cem")
+        answer(run, [(0, Maxim.QUALITY, label), (0, Maxim.MANNER, 1)], name)
+    session = open_session(run, annotator="cem")
     client = TestClient(create_app(session, TOKEN), base_url=f"{HOST}/{TOKEN}/")
     queue = client.get("queue?settle=true").json()
     debate, turn = queue["places"][0]
@@ -112,7 +108,7 @@ def test_settling_shows_all_answers() -> None:
     place = {"debate": debate, "turn": turn}
     assert "others" not in client.get("turn", params=place).json()  # an annotator does not see them
     check_record("label.settle", client.get("turn", params={**place, "settle": True}).json())
-    body = {**place, "maxim": "quality", "label": 1, "settle": True}
+    body = {**BODY, **place, "settle": True}
     assert client.post("answer", json=body).json()["state"]["unsettled"] == 0
 
 
@@ -126,15 +122,14 @@ def test_without_the_token_everything_is_refused(session: LabelSession) -> None:
 def test_other_host_names_and_other_pages_are_refused(
     session: LabelSession, client: TestClient
 ) -> None:
-    body = {"debate": 0, "turn": 0, "maxim": "quality", "label": 1}
-    rebound = client.post("answer", json=body, headers={"Host": "evil.example:8000"})
+    rebound = client.post("answer", json=BODY, headers={"Host": "evil.example:8000"})
     assert rebound.status_code == 400
-    foreign = client.post("answer", json=body, headers={"Origin": "http://127.0.0.1:9999"})
+    foreign = client.post("answer", json=BODY, headers={"Origin": "http://127.0.0.1:9999"})
     assert foreign.status_code == 403
-    simple = client.post("answer", content=json.dumps(body), headers={"Content-Type": "text/plain"})
+    simple = client.post("answer", content=json.dumps(BODY), headers={"Content-Type": "text/plain"})
     assert simple.status_code == 422
     assert session.study.annotators == []
-    of_the_page = client.post("answer", json=body, headers={"Origin": HOST})
+    of_the_page = client.post("answer", json=BODY, headers={"Origin": HOST})
     assert of_the_page.status_code == 200
 
 
@@ -150,16 +145,12 @@ def test_the_page_has_a_strict_policy_and_only_its_own_files(client: TestClient)
         assert client.get(f"assets/{name}").status_code == 404
 
 
-@pytest.mark.parametrize(
-    "body",
-    read_cases("labelling/wrong_answers.json"),
-)
+@with_cases("body", "labelling/wrong_answers.json")
 def test_wrong_answers_are_refused(
     session: LabelSession, client: TestClient, body: dict[str, object]
 ) -> None:
     assert client.post("answer", json=body).status_code == 422
-    missing = {"debate": 99, "turn": 0, "maxim": "quality", "label": 1}
-    assert client.post("answer", json=missing).status_code == 404
+    assert client.post("answer", json={**BODY, "debate": 99}).status_code == 404
     assert session.study.annotators == []
 
 
@@ -180,8 +171,7 @@ def test_an_answer_that_the_disk_refuses_is_reported_and_not_stored(
 
     before = session.log.path.read_bytes()
     monkeypatch.setattr(os, "fsync", full)
-    body = {"debate": 0, "turn": 0, "maxim": "quality", "label": 1}
-    refused = client.post("answer", json=body)
+    refused = client.post("answer", json=BODY)
     monkeypatch.undo()
     assert refused.status_code == 507
     assert session.log.path.read_bytes() == before
@@ -193,7 +183,7 @@ def test_a_turn_is_shown_with_what_was_said_before(client: TestClient) -> None:
     assert client.get("turn?debate=2&turn=3").status_code == 404
 
 
-def test_the_state_counts_the_answers_of_each_turn(client: TestClient) -> None:
+def test_the_queue_has_its_progress_and_its_open_turns(client: TestClient) -> None:
     places = client.get("queue").json()["places"]
     post_label(client, *places[0])
     debate, turn = places[2]

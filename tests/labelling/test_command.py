@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import socket
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 
+from tests.cases import with_cases
 from tests.labelling.makers import answer, write_run, write_verdicts
 from tests.labelling.served import labelling
-from tests.records import read_cases, read_records, write_records
+from tests.records import read_records, write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
@@ -34,25 +36,20 @@ def judges(run: Path) -> list[Path]:
     ]
 
 
-def label_turns(
-    run: Path, output: Path, turns: int, judges: list[Path], annotator: str = "ana"
-) -> None:
-    rows = [(at, None, int(at % 3 > 0)) for at in range(turns)]
-    answer(run, output, rows, annotator, judges)
+def label_turns(run: Path, turns: int, judges: list[Path], annotator: str = "ana") -> None:
+    answer(run, [(at, None, int(at % 3 > 0)) for at in range(turns)], annotator, judges)
 
 
-def summarise(*words: str | Path) -> tuple[int, str, str]:
-    ended = touche_rad("label", *words, "--summary", code=None)
-    return ended.code, ended.out, ended.err
+def summarise(*words: str | Path, **expected: Any) -> None:
+    touche_rad("label --summary", *words, **expected)
 
 
 def test_the_summary_writes_the_file_and_names_the_next_step(run: Path, judges: list[Path]) -> None:
-    output = Path("labels.jsonl")
-    label_turns(run, output, 40, judges)
-    answer(run, output, [(40, Maxim.QUALITY, 1)])
+    label_turns(run, 40, judges)
+    answer(run, [(40, Maxim.QUALITY, 1)])
     words = ("run.jsonl", "a.jsonl", "b.jsonl", "-o", "labels.jsonl", "--summary")
     check_screen("label.summary", touche_rad("label", *words))
-    scored = touche_rad("score", judges[1], output, "--debates", run, "--correct", "--json")
+    scored = touche_rad("score --correct --json", judges[1], "labels.jsonl", "--debates", run)
     rows = scored.json["rows"]
     assert {row["labelled"] for row in rows} == {40, 41}
 
@@ -67,37 +64,32 @@ def test_the_server_refuses_a_body_that_is_too_large(run: Path) -> None:
 def test_two_annotators_get_the_same_queue_and_their_agreement(
     run: Path, judges: list[Path]
 ) -> None:
-    output = Path("labels.jsonl")
-    label_turns(run, output, 9, judges)
-    label_turns(run, output, 6, [], "ben")
+    label_turns(run, 9, judges)
+    label_turns(run, 6, [], "ben")
     words = ("label", "run.jsonl", "-o", "labels.jsonl", "--summary")
     check_screen("label.agreement", touche_rad(*words))
-    answer(run, output, [(0, Maxim.MANNER, 1)], "ben")
+    answer(run, [(0, Maxim.MANNER, 1)], "ben")
     check_screen("label.disagreement", touche_rad(*words))
     others = ("label", "run.jsonl", "-o", "new.jsonl", "--with", "labels.jsonl")
     settling = f"touche-rad {' '.join(others)} --settle"  # without --with, the labels would be lost
     touche_rad(*others, "--summary", "--annotator", "cem", code=0, err=settling)
 
 
-@pytest.mark.parametrize(
-    ("annotators", "code"),
-    read_cases("labelling/answers_of_strangers.json"),
-)
+@with_cases(("annotators", "code"), "labelling/answers_of_strangers.json")
 def test_answers_of_strangers(run: Path, annotators: object, code: int) -> None:
-    labels = Path("labels.jsonl")
-    assert summarise(run, "-o", labels, "--annotator", "ana")[0] == 0
-    rows = read_records(labels)
+    summarise(run, "-o", "labels.jsonl")
+    rows = read_records("labels.jsonl")
     rows[0][0] |= {"quantity": 1, "annotators": annotators}
     write_records("theirs.jsonl", *rows)
     words = (run, "-o", "mine.jsonl", "--annotator", "zoe", "--with")
-    ended = touche_rad("label", *words, "theirs.jsonl", "--summary", code=code)
+    ended = touche_rad("label --summary", *words, "theirs.jsonl", code=code)
     assert "internal error" not in ended.err
     assert ended.out.replace("\n", "").isprintable()
 
 
 @pytest.mark.parametrize("words", [("--annotator", "a\x1b[31m"), ("--with", "missing.jsonl")])
 def test_wrong_options(run: Path, words: tuple[str, ...]) -> None:
-    assert summarise(run, "-o", Path("labels.jsonl"), *words)[0] == 2
+    summarise(run, "-o", "labels.jsonl", *words, code=2)
 
 
 def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path) -> None:
@@ -106,21 +98,18 @@ def test_a_file_that_label_did_not_write_needs_replace(run: Path, tmp_path: Path
     for begin in (None, "", "{"):  # no log, or one that another program may have begun
         if begin is not None:
             Path("labels.jsonl.log").write_text(begin)
-        touche_rad("label", run, "-o", output, "--summary", code=2, err=f"-o NEW --with {output}\n")
+        summarise(run, "-o", output, code=2, err=f"-o NEW --with {output}\n")
     assert output.read_text() == '[{"quality": 1}]\n'
-    assert summarise(run, "-o", output, "--replace")[0] == 0
-    label_turns(run, output, 2, [])
-    assert summarise(run, "-o", output, "--replace")[0] == 0  # begins anew, and keeps the answers
+    summarise(run, "-o", output, "--replace")
+    label_turns(run, 2, [])
+    summarise(run, "-o", output, "--replace")  # begins anew, and keeps the answers
     (old,) = tmp_path.glob("labels.jsonl.log.*")
     assert old.read_text().count('"by":"ana"') == 8
 
 
 def test_a_run_without_responses_is_refused() -> None:
-    claims = Path("empty.jsonl")
-    write_records(claims, {"simulation": {"userTurns": [{"utterance": "Hm."}]}})
-    code, _, err = summarise(claims, "-o", Path("x.jsonl"))
-    assert code == 2
-    assert str(claims) in err
+    claims = write_records("empty.jsonl", {"simulation": {"userTurns": [{"utterance": "Hm."}]}})
+    summarise(claims, "-o", "x.jsonl", code=2, err="empty.jsonl")
 
 
 def test_a_port_in_use_is_named(run: Path) -> None:
@@ -128,4 +117,4 @@ def test_a_port_in_use_is_named(run: Path) -> None:
         taken.bind(("127.0.0.1", 0))
         taken.listen()
         port = str(taken.getsockname()[1])
-        touche_rad("label", run, "-o", "y.jsonl", "--port", port, code=2, err=f"port {port} ")
+        touche_rad("label -o y.jsonl", run, "--port", port, code=2, err=f"port {port} ")

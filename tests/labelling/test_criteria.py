@@ -21,18 +21,17 @@ from touche_rad.score import confusion
 MINE = (Path(__file__).parents[1] / "mine.toml").read_text("utf-8")
 
 
-def open_runs(folder: Path, annotator: str = "ana") -> LabelSession:
+def open_runs(annotator: str = "ana") -> LabelSession:
     """Two runs of the same claims with other responses, and the questions of a file."""
-    runs = [write_run(folder / "team1.jsonl", 8), folder / "team2.jsonl"]
+    runs = [write_run("team1.jsonl", 8), Path("team2.jsonl")]
     runs[1].write_text(runs[0].read_text().replace("run late", "are slow").replace('"d', '"x'))
-    (folder / "mine.toml").write_text(MINE)
-    criteria = read_criteria(str(folder / "mine.toml"))
-    output = folder / "labels.jsonl"
-    return open_session(runs, output=output, annotator=annotator, criteria=criteria)
+    Path("mine.toml").write_text(MINE)
+    criteria = read_criteria("mine.toml")
+    return open_session(runs, annotator=annotator, criteria=criteria)
 
 
-def test_a_page_has_the_answers_and_hides_the_run(tmp_path: Path) -> None:
-    session = open_runs(tmp_path)
+def test_a_page_has_the_answers_and_hides_the_run() -> None:
+    session = open_runs()
     with TestClient(create_app(session, "t"), base_url="http://127.0.0.1/t/") as client:
         page = client.get("")
         debate, turn = client.get("queue").json()["places"][0]
@@ -62,7 +61,7 @@ def label_all(session: LabelSession, answers: dict[str, list[int]]) -> None:
     session.log.close()
 
 
-def test_two_people_agree_by_the_kind_of_the_answers(tmp_path: Path) -> None:
+def test_two_people_agree_by_the_kind_of_the_answers() -> None:
     chance = np.random.default_rng(3)
     turns = 48
     first = {key: chance.integers(0, 3, turns).tolist() for key in ("strong", "kind_of")}
@@ -75,9 +74,9 @@ def test_two_people_agree_by_the_kind_of_the_answers(tmp_path: Path) -> None:
     # Nearly all are yes: 46 both, 1 each alone. Chance is high for kappa, and low for AC1.
     first["clear"] = [1] * 47 + [0]
     second["clear"] = [1] * 46 + [0, 1]
-    label_all(open_runs(tmp_path), first)
-    label_all(open_runs(tmp_path, "ben"), second)
-    session = open_runs(tmp_path)
+    label_all(open_runs(), first)
+    label_all(open_runs("ben"), second)
+    session = open_runs()
     session.log.close()
     rows = {row.maxim: row for row in agreement(session.study).pairs}
     clear = rows["clear"]
@@ -87,7 +86,7 @@ def test_two_people_agree_by_the_kind_of_the_answers(tmp_path: Path) -> None:
     assert clear.ac2.value == pytest.approx((46 / 48 - by_chance) / (1 - by_chance))
     assert {row.turns for row in rows.values()} == {turns}
     words = ("team1.jsonl", "team2.jsonl", "--criteria", "mine.toml", "-o", "labels.jsonl")
-    ended = touche_rad("label", *words, "--summary")
+    ended = touche_rad("label --summary", *words)
     check_screen("label.criteria", ended)
 
 
@@ -95,14 +94,13 @@ def test_gwets_ac2_of_a_scale() -> None:
     """Weights 1, 3/4 and 0 of the squares: T = 6; shares of the answers 3/8, 2/8 and 3/8."""
     table = np.array([[1.0, 1, 0], [0, 1, 0], [0, 0, 1]])
     apart = np.subtract.outer(np.arange(3.0), np.arange(3.0)) ** 2
-    chance = 6 / 6 * (3 / 8 * 5 / 8 + 3 / 8 * 5 / 8 + 2 / 8 * 6 / 8)
-    assert chance == pytest.approx(0.65625)
+    chance = 0.65625  # 3/8 * 5/8 + 3/8 * 5/8 + 2/8 * 6/8, times T/6
     observed = (3 + 0.75) / 4
     assert confusion.ac2(table, apart) == pytest.approx((observed - chance) / (1 - chance))
 
 
-def test_labels_of_other_questions_are_not_continued(tmp_path: Path) -> None:
-    label_all(open_runs(tmp_path), {"clear": [1] * 48})
+def test_labels_of_other_questions_are_not_continued() -> None:
+    label_all(open_runs(), {"clear": [1] * 48})
     Path("mine.toml").write_text(MINE.replace("How strong", "Really, how strong"))
     words = ("label", "team1.jsonl", "team2.jsonl", "--criteria", "mine.toml", "--summary", "-o")
     touche_rad(*words, "labels.jsonl", code=2, err="undo the change")

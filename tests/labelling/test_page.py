@@ -40,6 +40,11 @@ def wait_for_turn(page: Any, number: int | None = None, turns: int = 30) -> Any:
     return page
 
 
+def press(page: Any, *keys: str) -> None:
+    for key in keys:
+        page.keyboard.press(key)
+
+
 def pressed_buttons(page: Any) -> list[str]:
     return list(
         page.eval_on_selector_all(
@@ -50,24 +55,20 @@ def pressed_buttons(page: Any) -> list[str]:
 
 
 def test_a_kill_loses_no_answer(open_page: OpenPage, run: Path, judge: Path) -> None:
-    output = "labels.jsonl"
-    words = (run, judge, "-o", output, "--annotator", "ana")
+    words = (run, judge, "-o", "labels.jsonl", "--annotator", "ana")
     with labelling(*words) as (process, address):
         page = wait_for_turn(open_page(address, errors=False), 1)
         for number in range(1, 11):
             assert not page.get_by_text("Judge strict").is_visible()
-            for key in ("1", "Shift+2", "d", "4"):
-                page.keyboard.press(key)
+            press(page, "1", "Shift+2", "d", "4")
             page.get_by_text("Judge strict").wait_for()
-            page.keyboard.press("1")  # it changes no turn with all answers
-            page.keyboard.press("Enter")
+            press(page, "1", "Enter")  # 1 changes no turn with all answers
             wait_for_turn(page, number + 1)
-        page.keyboard.press("1")
-        page.keyboard.press("Shift+3")
+        press(page, "1", "Shift+3")
         wait_for_turn(page)
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()
-        page.keyboard.press("2")  # nobody takes this answer, and the page says so
+        press(page, "2")  # nobody takes this answer, and the page says so
         page.get_by_role("alert").get_by_text("not saved").wait_for()
     assert len(Path("labels.jsonl.log").read_text().splitlines()) == 1 + 42
     with labelling(*words) as (_, address):
@@ -75,36 +76,66 @@ def test_a_kill_loses_no_answer(open_page: OpenPage, run: Path, judge: Path) -> 
         assert pressed_buttons(page) == ["Yes", "", "No", ""]
 
 
+LOOK_OF_DIALOG = """[
+  getComputedStyle(document.activeElement).outlineStyle,
+  getComputedStyle(document.querySelector("dialog form")).marginTop,
+]"""
+
+
 def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path) -> None:
     with labelling(run, "-o", Path("labels.jsonl")) as (_, address):
         page = wait_for_turn(open_page(address), 1)
-        for key in ("1", "Shift+1", "u"):
-            page.keyboard.press(key)
+        press(page, "1", "Shift+1", "u")
         wait_for_turn(page)
         assert pressed_buttons(page) == ["Yes", "", "", ""]
-        page.keyboard.press("ArrowRight")
+        # An answer that is typed before the server has answered to Undo belongs to the turn of Undo.
+        press(page, "Enter")
         wait_for_turn(page, 2)
-        for number in range(3, 8):
-            page.keyboard.press("ArrowRight")
+        held: list[Any] = []
+        page.route("**/undo", lambda route: held.append(route), times=1)
+        press(page, "u", "Shift+2")
+        page.wait_for_timeout(300)
+        held.pop().continue_()
+        page.locator("#position:text-is('1 of 30')").wait_for()
+        wait_for_turn(page)
+        assert pressed_buttons(page) == ["", "No", "", ""]
+        press(page, "u", "1")
+        for number in range(2, 8):
+            press(page, "ArrowRight")
             wait_for_turn(page, number)
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("ArrowDown")
-        page.keyboard.press("d")
+        press(page, "ArrowDown", "ArrowDown", "d")
         wait_for_turn(page)
         assert pressed_buttons(page) == ["", "", "?", ""]
-        page.keyboard.press("u")
+        press(page, "u")
         wait_for_turn(page, 7)
-        page.keyboard.press("?")
-        assert page.get_by_role("dialog").get_by_text("Rubric and keys").is_visible()
+        press(page, "?")
+        assert page.get_by_role("dialog").get_by_text("Keys and rubric").is_visible()
+        assert_count(page, "dialog h2 + .keys dt", 16)
+        assert page.evaluate(LOOK_OF_DIALOG) == ["none", "16px"]
         assert_accessible(page)
-        page.keyboard.press("?")
-        assert page.get_by_role("dialog").count() == 0
+        press(page, "?")
+        assert_count(page, "dialog[open]", 0)
+        # No button keeps the focus of the mouse: after Undo and Yes, Enter opens the next turn.
+        yes = page.locator(".question:last-child .is-yes")
+        place = yes.bounding_box()
+        press(page, *"123")
+        page.locator("#undo").click()
+        wait_for_turn(page)
+        press(page, "3")
+        yes.click()
+        assert yes.bounding_box() == place
+        press(page, "Enter")
+        wait_for_turn(page, 8)
+        page.locator("#undo").focus()
+        press(page, "1", "Enter")
+        wait_for_turn(page, 9)
+        page.locator("#rate:text-is('1 labelled')").wait_for()
 
 
 def test_mouse_touch_and_the_widths(open_page: OpenPage, run: Path, judge: Path) -> None:
     with labelling(run, judge, "-o", Path("labels.jsonl")) as (_, address):
         page = wait_for_turn(open_page(address, phone=True, dark=True, has_touch=True), 1)
-        assert_count(page, ".asks:visible", 1)
+        assert_count(page, ".asks:visible, .hint:visible", 1)
         assert_fits(page)
         for maxim in MAXIMS:
             page.get_by_role("group", name=maxim).get_by_role("button", name="No", exact=True).tap()
@@ -113,7 +144,7 @@ def test_mouse_touch_and_the_widths(open_page: OpenPage, run: Path, judge: Path)
         assert_accessible(page)
         page.get_by_role("button", name="Next →").tap()
         wide = wait_for_turn(open_page(address), 2)
-        assert wide.locator(".bar").get_by_text("Label").count() == 1
+        assert_count(wide, ".bar :text('Label'), .hint:has-text('all keys'):visible", 2)
         assert_fits(wide)
         wide.get_by_role("group", name="Manner").get_by_role("button", name="Don't know").click()
         wait_for_turn(wide)
@@ -145,11 +176,20 @@ def test_two_people_label_by_keys_and_a_third_one_settles(open_page: OpenPage, n
                 wait_for_turn(page, turn, turns)
                 # How many answers differ would tell what the others answered.
                 assert page.locator("#to-settle").text_content() == "Settle"
-                for key in (*keys[:-1], final, "Enter"):
-                    page.keyboard.press(key)
+                press(page, *keys[:-1], final, "Enter")
             wait_for_turn(page)
-            left = f"Settle ({turns})" if person == "ben" else "Settle"
-            assert page.locator("#to-settle").text_content() == left
+            if person == "ben":
+                page.route("**/*settle=true*", lambda route: route.abort())
+                page.get_by_text(f"Settle ({turns})").click()
+                page.get_by_role("alert").wait_for()
+                page.unroute_all()
+                page.locator("#to-label").click()
+                page.locator("#to-settle").click()
+                page.get_by_text("disagreements settled").wait_for()
+                assert not page.get_by_text("All turns are labelled").is_visible()
+                press(page, "u", final)  # Undo shows the answer where it was given
+                page.locator("#to-label[aria-current=page]").wait_for()
+                wait_for_turn(page)
             os.killpg(process.pid, signal.SIGINT)
             out = " ".join(process.communicate(timeout=30)[0].split())
     for key in kinds:
@@ -165,7 +205,7 @@ def test_two_people_label_by_keys_and_a_third_one_settles(open_page: OpenPage, n
             assert "ben: " in shown
             assert page.locator(".question button").first.is_disabled()
             page.keyboard.press(other)
-            page.keyboard.press("Enter")
+            press(page, "Enter")
         page.get_by_text(f"{turns} of {turns} disagreements settled").wait_for()
         assert_accessible(page)
         wait_for_turn(page)
@@ -193,8 +233,7 @@ def test_hostile_text_stays_text(open_page: OpenPage) -> None:
     words = (run, judge, "-o", Path("<b>labels.jsonl"), "--annotator", "<i>a")
     with labelling(*words) as (_, address):
         page = wait_for_turn(open_page(address))
-        for key in "1234":
-            page.keyboard.press(key)
+        press(page, *"1234")
         page.get_by_text("Judge a").wait_for()
         assert page.title() == "Labelling"
         assert_count(page, "img, main script, main b:has-text('labels')", 0)

@@ -11,8 +11,9 @@ import anyio
 import pytest
 from pydantic import BaseModel
 
+from tests.cases import with_cases
 from tests.models.scripted import Scripted, content
-from tests.records import read_cases, read_table, write_records
+from tests.records import write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.models import Message, Model
 from touche_rad.models.model import open_backend
@@ -30,7 +31,7 @@ async def _answers(model: Model, count: int) -> list[Any]:
 
 
 def _call(words: str, code: int = 0, **env: str) -> Ended:
-    return touche_rad(*words.split(), code=code, env=env)
+    return touche_rad(words, code=code, env=env)
 
 
 SAY = "respond -i demo --say Hello. -m"
@@ -56,10 +57,7 @@ def test_a_file_answers_by_the_prompt_and_in_turn() -> None:
     assert anyio.run(run) == ["first", "second", "second", "otherwise"]
 
 
-@pytest.mark.parametrize(
-    ("text", "problem"),
-    read_cases("models/wrong_scripts.json"),
-)
+@with_cases(("text", "problem"), "models/wrong_scripts.json")
 def test_a_wrong_script_is_an_error_of_one_line(text: str, problem: str) -> None:
     path = Path("s.jsonl")
     path.write_text(text)
@@ -68,10 +66,7 @@ def test_a_wrong_script_is_an_error_of_one_line(text: str, problem: str) -> None
     assert problem in ended.err
 
 
-@pytest.mark.parametrize(
-    ("at", "problem"),
-    read_table("models/wrong_addresses.tsv"),
-)
+@with_cases(("at", "problem"), "models/wrong_addresses.tsv")
 def test_a_wrong_backend_is_an_error_of_one_line(at: str, problem: str) -> None:
     ended = _call(f"{SAY} {at}", 2)
     assert problem in ended.error

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.records import read_table
+from tests.cases import with_cases
 from tests.refusals import expect_error
 from touche_rad.models import Message, Prompt, drop_oldest
 from touche_rad.models.prompts import Thesis
@@ -79,10 +79,7 @@ def test_a_partial_is_inserted_and_its_variables_count() -> None:
         _read('=== user\n{% include "../secret.jinja" %}')
 
 
-@pytest.mark.parametrize(
-    ("thesis", "opposite"),
-    read_table("models/opposites.tsv"),
-)
+@with_cases(("thesis", "opposite"), "models/opposites.tsv")
 def test_the_opposite_of_one_negated_clause_alone_is_written_out(
     thesis: str, opposite: str
 ) -> None:

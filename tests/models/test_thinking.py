@@ -11,8 +11,9 @@ from typing import Any
 import anyio
 import pytest
 
+from tests.cases import with_cases
 from tests.models.scripted import Handler, Scripted, content, reply, says
-from tests.records import copy_lines, read_cases, read_status
+from tests.records import copy_lines, read_status
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
@@ -150,14 +151,11 @@ def fields_sent(server: Scripted, model: str, *options: str) -> dict[str, Any]:
     words: list[str] = []
     for option in options:
         words += ["-O", f"model.{option}"]
-    touche_rad("respond", "--say", "Hello.", "-m", f"{server.url}#{model}", *words)
+    touche_rad("respond --say Hello. -m", f"{server.url}#{model}", *words)
     return server.asked[-1]
 
 
-@pytest.mark.parametrize(
-    ("model", "options", "template", "effort", "tokens"),
-    read_cases("models/families.json"),
-)
+@with_cases(("model", "options", "template", "effort", "tokens"), "models/families.json")
 def test_thinking_is_switched_by_the_family_of_the_model(
     server: Scripted, model: str, options: list[str], template: Any, effort: Any, tokens: int
 ) -> None:
@@ -175,10 +173,7 @@ def test_any_field_of_the_request_can_be_set(server: Scripted) -> None:
     assert sent["stop"] == "END"
     for option, hint in (("temprature=1", "temperature"), ("think=maybe", "off or auto or on")):
         touche_rad(
-            "respond",
-            "--say",
-            "x",
-            "-m",
+            "respond --say x -m",
             f"{server.url}#m",
             "-O",
             f"model.{option}",
@@ -215,15 +210,12 @@ def test_probabilities_are_those_of_the_answers_token(server: Scripted) -> None:
     assert choice("yes", tops(The=-0.1, no=-3.0)) == {"yes": 1, "no": 0}
 
 
-@pytest.mark.parametrize(
-    ("form", "model", "ok", "hint"),
-    read_cases("models/doctor_on_thoughts.json"),
-)
+@with_cases(("form", "model", "ok", "hint"), "models/doctor_on_thoughts.json")
 def test_doctor_names_the_thoughts_and_the_line_to_paste(
     server: Scripted, form: str, model: str, ok: bool, hint: str
 ) -> None:
     server.always = thinking(form)
-    run = touche_rad("doctor", "-m", f"{server.url}#{model}", "--json", code=None)
+    run = touche_rad("doctor --json -m", f"{server.url}#{model}", code=None)
     checks = {check["what"]: check for check in run.json}
     check = checks["model thinking"]
     assert check["ok"] == ok, check
@@ -245,7 +237,7 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
         says(body)(handler)
 
     server.always = act
-    run = touche_rad("doctor", "-m", f"{server.url}#tiny", "--json", code=1)
+    run = touche_rad("doctor --json -m", f"{server.url}#tiny", code=1)
     checks = {check["what"]: check for check in run.json}
     assert "ignores" in checks["model schemas"]["found"]
     assert checks["model schemas"]["optional"] is False
@@ -253,13 +245,10 @@ def test_doctor_says_if_schemas_are_ignored_or_probabilities_are_of_another_toke
     assert checks["judge zsl"]["found"] == "needs a model that passes: model schemas"
     server.always = content('{"relation": "no"}')
     server.script = [content("no")] * 2
-    touche_rad("doctor", "-m", f"{server.url}#tiny")
+    touche_rad("doctor -m", f"{server.url}#tiny")
 
 
-@pytest.mark.parametrize(
-    ("model", "config", "cards", "flags"),
-    read_cases("models/vllm_flags.json"),
-)
+@with_cases(("model", "config", "cards", "flags"), "models/vllm_flags.json")
 def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
     model: str,
     config: dict[str, Any],
@@ -276,7 +265,7 @@ def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
     smi.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setenv("TOUCHE_RAD_VLLM_PYTHON", "/bin/false")
-    printed = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}", code=1).err
+    printed = touche_rad("doctor -m", f"vllm:{tmp_path / model}", code=1).err
     command = printed.partition("/bin/false -m vllm")[2].split()
     chosen = (
         "--reasoning-parser",
@@ -289,6 +278,6 @@ def test_vllm_gets_what_fits_model_and_machine_and_its_command_is_printed(
     options = ["-O", "vllm.port=1"]
     for key in chosen:
         options += ["-O", f"vllm{key.replace('--', '.')}=false"]
-    printed = touche_rad("doctor", "-m", f"vllm:{tmp_path / model}", *options, code=1).err
+    printed = touche_rad("doctor -m", f"vllm:{tmp_path / model}", *options, code=1).err
     assert not any(key in printed for key in chosen)
     assert "--port=1 " in printed

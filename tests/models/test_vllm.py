@@ -162,7 +162,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path) -> None:
                 assert thought == bool(options), "the trace keeps it"
                 assert THOUGHT not in out.read_text()
             assert outs[0].read_bytes() == outs[1].read_bytes(), "also the probabilities"
-        ended = touche_rad("doctor", *at, *thinks, "--json", code=None)
+        ended = touche_rad("doctor --json", *at, *thinks, code=None)
     finally:
         session.run(server.close)
     check = {row["what"]: row for row in ended.json}

@@ -36,7 +36,7 @@ def test_an_experiment_scores_judges_as_the_official_measures_do(tmp_path: Path)
     assert table.loc["always-yes", "SetR"] >= table.loc["grounded", "SetR"]
     assert table.loc["grounded", "SetP"] > table.loc["always-yes", "SetP"] + 0.1
     out = tmp_path / "evaluations.jsonl"
-    touche_rad("judge", DEBATES, "-j", "grounded", "-o", out, "--quiet")
+    touche_rad("judge -j grounded --quiet", DEBATES, "-o", out)
     scores = []
     for evaluation in files.read_evaluations(out):
         for verdicts in evaluation.turns:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 from pydantic import Field
 
-from tests.records import copy_lines, read_cases, read_json, read_records, write_records
+from tests.cases import with_cases
+from tests.records import copy_lines, read_json, read_records, write_records
 from tests.refusals import expect_error
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
@@ -57,10 +58,7 @@ def test_a_plugin_cannot_have_the_name_of_ours() -> None:
         debater("verbatim")(object)
 
 
-@pytest.mark.parametrize(
-    ("options", "problem"),
-    read_cases("plugins/wrong_options.json"),
-)
+@with_cases(("options", "problem"), "plugins/wrong_options.json")
 def test_a_wrong_option_is_named(options: dict[str, str], problem: str) -> None:
     _register()
     with expect_error(problem, OptionError):
@@ -86,10 +84,7 @@ def test_a_plugin_is_not_created_without_what_it_needs() -> None:
         find("debater", "parrot").make(Services())
 
 
-@pytest.mark.parametrize(
-    ("need", "command"),
-    read_cases("plugins/unmet_needs.json"),
-)
+@with_cases(("need", "command"), "plugins/unmet_needs.json")
 def test_an_unmet_need_has_the_command_that_meets_it(need: str, command: str | None) -> None:
     @debater("needy", needs=(need,))
     class Needy:
@@ -128,7 +123,7 @@ def test_a_broken_file_of_plugins_is_one_line(text: str) -> None:
 
 
 def test_the_plugins_of_an_installed_package_are_listed() -> None:
-    listed = touche_rad("list", "--json", stranger=True)
+    listed = touche_rad("list --json", stranger=True)
     rows = {(row["kind"], row["name"]): row for row in listed.json}
     assert rows["debater", "echo"]["source"] == "rad-stranger"
     assert rows["debater", "echo"]["purpose"].endswith("shrug.")
@@ -139,7 +134,7 @@ def test_the_plugins_of_an_installed_package_are_listed() -> None:
 
 
 def test_the_server_names_a_broken_plugin_of_a_package_and_goes_on() -> None:
-    served = touche_rad("serve", "-i", "nowhere", "--port", "0", stranger=True, code=2).err
+    served = touche_rad("serve -i nowhere --port 0", stranger=True, code=2).err
     assert "broken" in served
     assert served.splitlines()[-1].startswith("touche-rad: error: nowhere: ")
 
@@ -149,10 +144,10 @@ def test_a_debater_and_a_judge_of_a_package_process_a_debate() -> None:
     debates.write_text('{"messages": [{"role": "user", "content": "Zoos are bad."}]}\n')
     run = "run.jsonl"
     respond = f"respond {debates} -i demo -d echo -O shrug=Well. -o {run}"
-    touche_rad(*respond.split(), stranger=True)
+    touche_rad(respond, stranger=True)
     assert read_json(run)["content"] == "Well. Zoos are bad."
     verdicts = "verdicts.jsonl"
-    touche_rad("judge", run, "-j", "stern", "-o", verdicts, stranger=True)
+    touche_rad("judge -j stern", run, "-o", verdicts, stranger=True)
     assert read_json(verdicts)["userTurnsEvaluations"][0]["Manner"]["score"] == 0.0
 
 
@@ -161,15 +156,13 @@ def test_a_retriever_of_a_package_searches(demo_index_path: Path) -> None:
     queries = Path("queries.tsv")
     queries.write_text("q1\tZoos should be closed\n")
     retrieve = f"retrieve {queries} -r backwards -i {demo_index_path} -k 5 -o {hits}"
-    touche_rad(*retrieve.split(), stranger=True)
+    touche_rad(retrieve, stranger=True)
     assert len(hits.read_text().splitlines()) == 5
 
 
 def test_a_plugins_options_are_listed() -> None:
-    touche_rad("list", "echo", stranger=True, out="-O times=1")
-    wrong = touche_rad(
-        "respond", "x.jsonl", "-d", "echo", "-O", "shurg=x", stranger=True, code=2, err="'shrug'"
-    )
+    touche_rad("list echo", stranger=True, out="-O times=1")
+    wrong = touche_rad("respond x.jsonl -d echo -O shurg=x", stranger=True, code=2, err="'shrug'")
     assert wrong.out == ""
 
 
@@ -208,10 +201,7 @@ class R(Made):
 """
 
 
-@pytest.mark.parametrize(
-    ("call", "problem"),
-    read_cases("plugins/unknown_fields.json"),
-)
+@with_cases(("call", "problem"), "plugins/unknown_fields.json")
 def test_an_unknown_field_is_named_with_the_nearest_right_one(call: str, problem: str) -> None:
     plugin = Path("mistaken.py")
     out = Path("out")
@@ -256,7 +246,7 @@ def test_fields_of_official_files_survive_a_judge() -> None:
     response["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
     source = "in.jsonl"
     write_records(source, record)
-    touche_rad("judge", source, "-j", "length", "-o", "out.jsonl")
+    touche_rad("judge -j length -o out.jsonl", source)
     written = read_json("out.jsonl")["simulation"]["userTurns"][0]
     assert written["systemResponse"]["response"] == response
 

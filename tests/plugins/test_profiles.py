@@ -10,11 +10,11 @@ from typing import Any
 import pytest
 from pydantic import Field
 
+from tests.cases import with_cases
 from tests.profiles import with_settings
-from tests.records import read_cases
 from tests.refusals import expect_error
 from touche_rad.errors import OptionError
-from touche_rad.plugins import KINDS, Options, Plugin, Services, registered, setting
+from touche_rad.plugins import KINDS, Options, Plugin, Services, Setting, registered
 from touche_rad.plugins.profiles import is_setting
 from touche_rad.plugins.registry import parse_plugin
 
@@ -25,10 +25,10 @@ class WithProfiles:
     class Options(Options):
         profile: str = "lean"
         words: int = Field(60, ge=5, description="words")
-        rounds: int = setting(3, ge=1, description="rounds")
-        wording: str = setting("close", description="wording")
-        share: float = setting(0.5, le=1, description="share")
-        repeat: bool = setting(False, description="repeat")
+        rounds: Setting[int] = Field(3, ge=1, description="rounds")
+        wording: Setting[str] = Field("close", description="wording")
+        share: Setting[float] = Field(0.5, le=1, description="share")
+        repeat: Setting[bool] = Field(False, description="repeat")
 
     def __init__(self, options: Options, services: Services) -> None:
         self.options = options
@@ -113,10 +113,7 @@ def test_an_unknown_profile_is_answered_with_the_known_ones() -> None:
         PLUGIN.configure({"profile": "gone.toml"})
 
 
-@pytest.mark.parametrize(
-    ("content", "problem"),
-    read_cases("plugins/wrong_profiles.json"),
-)
+@with_cases(("content", "problem"), "plugins/wrong_profiles.json")
 def test_an_error_names_the_file_and_the_key(content: str, problem: str) -> None:
     path = Path("my.toml")
     path.write_text(content)
@@ -125,7 +122,7 @@ def test_an_error_names_the_file_and_the_key(content: str, problem: str) -> None
     assert "\n" not in str(error.value)
 
 
-def test_the_identity_differs_with_the_effective_settings(tmp_path: Path) -> None:
+def test_the_identity_differs_with_the_effective_settings() -> None:
     def identity(**texts: str) -> str:
         return PLUGIN.configure(texts).tag
 
@@ -133,8 +130,8 @@ def test_the_identity_differs_with_the_effective_settings(tmp_path: Path) -> Non
     assert identity(profile="paper") == "mine(profile=paper)"
     assert identity(profile="paper", words="80") == "mine(profile=paper)"
     assert identity(profile="paper", words="60") == "mine(profile=paper,words=60)"
-    assert identity(**with_settings(tmp_path, rounds=5)) == "mine(rounds=5)"
-    assert identity(**with_settings(tmp_path, rounds=3)) == "mine"
+    assert identity(**with_settings(rounds=5)) == "mine(rounds=5)"
+    assert identity(**with_settings(rounds=3)) == "mine"
 
 
 def test_profiles_are_listed_with_the_value_of_every_setting() -> None:
@@ -146,10 +143,7 @@ def test_profiles_are_listed_with_the_value_of_every_setting() -> None:
     assert profiles["paper-short"].settings == settings | {"rounds": 1, "repeat": True, "words": 80}
 
 
-@pytest.mark.parametrize(
-    ("text", "parsed"),
-    read_cases("plugins/plugins_with_options.json"),
-)
+@with_cases(("text", "parsed"), "plugins/plugins_with_options.json")
 def test_a_plugin_with_options_is_parsed(text: str, parsed: tuple[str, dict[str, str]]) -> None:
     assert parse_plugin(text) == tuple(parsed)
 

@@ -47,6 +47,11 @@ def make_debate(*texts: tuple[str, str, str], claim: str = "A claim.") -> Debate
     return Debate(claim=claim, turns=turns)
 
 
+NASTY_DEBATES = [
+    make_debate(*((text, end, text) for end in NASTY[:3]), claim=text) for text in NASTY
+]
+
+
 def islands(page: str) -> dict[str, Any]:
     """Return the data that a page contains, by id."""
     result = re.findall(r'<script type="application/json" id="([^"]+)">(.*?)</script>', page, re.S)
@@ -65,11 +70,11 @@ def leaves(value: Any) -> Iterator[str]:
 class Page(HTMLParser):
     """What a browser would make of a page: its tags and attributes; and its data."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: str | Path) -> None:
         super().__init__()
         self.tags: list[str] = []
         self.attributes: list[tuple[str, str | None]] = []
-        self.html = path.read_text("utf-8")
+        self.html = Path(path).read_text("utf-8")
         self.feed(self.html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
@@ -93,10 +98,10 @@ class Page(HTMLParser):
         return islands(self.html)
 
 
-def check_page(name: str, path: Path, folder: Path) -> None:
+def check_page(name: str, path: Path) -> None:
     """Compare the data of a report with `tests/golden/screens/report.NAME.txt`."""
     text = json.dumps(Page(path).data["report"], indent=1, ensure_ascii=False)
-    text = text.replace(str(folder), "FOLDER").replace(__version__, "VERSION")
+    text = text.replace(str(Path.cwd()), "FOLDER").replace(__version__, "VERSION")
     text = re.sub(r"\b[0-9a-f]{64}\b|(?<=\")data:[^\"]*", "DIGEST", text)
     text = re.sub(r"\d\.\d{4,}", lambda match: f"{float(match[0]):.4f}", text)
     # A line for each short list, as people read tables.

@@ -12,7 +12,7 @@ import pytest
 
 from tests.browser import TABLET, OpenPage, assert_accessible, assert_count, assert_fits
 from tests.records import END_OF_RUN, read_records, write_lines, write_records
-from tests.report.makers import NASTY, make_debate, write_evaluations
+from tests.report.makers import NASTY, NASTY_DEBATES, make_debate, write_evaluations
 from touche_rad import files
 from touche_rad.criteria import grice
 from touche_rad.demo import demo_file
@@ -28,6 +28,14 @@ IS_IN_THE_WINDOW = """(selector) => { const box = document.querySelector(selecto
   return box.top >= document.querySelector('.bar').offsetHeight - 1 && box.bottom <= innerHeight; }"""
 IS_IN_VIEW = """(element) => { const { left, right } = element.getBoundingClientRect();
   return left >= 0 && right <= innerWidth; }"""
+ARE_WHOLE_OR_COVERED = """() => { const cells = [...document.querySelectorAll('.grid tbody tr:first-child td')];
+  const edge = cells.at(-1).getBoundingClientRect().left;
+  return cells.every((cell) => { const { left, right } = cell.getBoundingClientRect();
+    return right <= edge + 1 || left >= edge - 1; }); }"""
+NAMES_ARE_WHOLE = """() => [...document.querySelectorAll('.run bdi, .run bdi *')]
+  .every(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)"""
+NO_NEAR_HALF = """() => { const place = document.createElement('p');
+  rad.mount(rad.Verdict({ name: '', yes: false, score: .4972 }), place); return place.textContent; }"""
 CITATIONS_AT_THE_START_OF_A_LINE = """() => [...Array(80).keys()].filter((number) => {
   const answer = document.querySelector('.answer');
   answer.style.width = `${140 + 4 * number}px`;
@@ -37,6 +45,9 @@ TAB_STOPS = """() => [...document.querySelectorAll('a[href], button, input, sele
   .filter(element => element.tabIndex >= 0 && element.checkVisibility()).length"""
 WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
 """What a page costs a browser, which does not wait for the machine's other work."""
+
+
+TURNS = [(f"Why {n}?", f"Answer {n}.", "t") for n in range(3)]
 
 
 @pytest.fixture(scope="module")
@@ -52,24 +63,21 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> str:
     identity = {"output": "kind.jsonl", "identity": {"judge": "length"}}
     write_records(folder / "kind.jsonl.status.json", END_OF_RUN | identity)
     runs.append(write_lines(folder / "almost.jsonl", text.splitlines()))
-    write_report(runs, folder / "report", labels=demo_file("labels.jsonl"))
-    return (folder / "report" / "index.html").as_uri()
+    return report_on(runs, folder)
 
 
 @pytest.fixture(scope="module")
 def debaters(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the address of a report on two debaters that differ in one of three turns."""
     folder = tmp_path_factory.mktemp("debaters")
-    turns = [(f"Why {n}?", f"Answer {n}.", "t") for n in range(3)]
-    changed = [turns[0], ("Why 1?", "Another answer.", "t"), turns[2]]
+    changed = [TURNS[0], ("Why 1?", "Another answer.", "t"), TURNS[2]]
     first = write_evaluations(
-        folder / "one.jsonl", [make_debate(*turns), make_debate(*turns, claim="Same.")], 0.9
+        folder / "one.jsonl", [make_debate(*TURNS), make_debate(*TURNS, claim="Same.")], 0.9
     )
     second = write_evaluations(
-        folder / "two.jsonl", [make_debate(*changed), make_debate(*turns, claim="Same.")], 0.9
+        folder / "two.jsonl", [make_debate(*changed), make_debate(*TURNS, claim="Same.")], 0.9
     )
-    write_report([first, second], folder / "report.html")
-    return (folder / "report.html").as_uri()
+    return write_report([first, second], folder / "report.html").page.as_uri()
 
 
 @pytest.fixture(scope="module")
@@ -84,8 +92,13 @@ def twenty(tmp_path_factory: pytest.TempPathFactory) -> str:
         for line in range(number):
             lines[line] = lines[line].replace('"score": 0.9', '"score": 0.1')
         runs.append(write_lines(run, lines))
-    write_report(runs, folder / "report", labels=demo_file("labels.jsonl"))
-    return (folder / "report" / "index.html").as_uri()
+    return report_on(runs, folder)
+
+
+def report_on(runs: list[Path], folder: Path) -> str:
+    """Write a report of several files, scored against the demo's labels, and return its address."""
+    summary = write_report(runs, folder / "report", labels=demo_file("labels.jsonl"))
+    return summary.page.as_uri()
 
 
 def position(page: Any) -> str:
@@ -114,8 +127,7 @@ def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, j
     assert result != "1 of 20"
     assert page.evaluate(IS_IN_THE_WINDOW, TITLE)
     address = page.evaluate("location.hash")
-    for part in ("run=kind", "maxim=quality", "verdict=yes", "label=no"):
-        assert part in address
+    assert "run=kind&maxim=quality&verdict=yes&label=no" in address
     page.reload()
     wait_for_position(page, result)
     chips = page.locator(".chips button")
@@ -135,15 +147,35 @@ def test_order_and_reason_follow_the_selected_run_and_criterion(
         first = against.index(max(against)) + 1  # kind always says yes
         page.wait_for_selector(f".list li:first-child a:has-text('{first}. ')")
         add_filter(page, maxim="relation")
-    assert "Most red first, of kind." in page.locator(".list p").inner_text()
+    assert page.locator(".reader > .soft").first.inner_text().startswith("3 of 3 runs")
+    about = "Most red first, of kind. Red: the share of judges against the label."
+    assert about in page.locator(".list p").inner_text()
     page.wait_for_selector(".reason b:has-text('kind') + .verdict:has-text('Relation')")
     assert page.locator(".verdict-table th .score").all_inner_texts() == ["length"]
 
 
-def test_strips_are_of_the_runs_that_are_shown(open_page: OpenPage, debaters: str) -> None:
-    page = open_page(f"{debaters}#debates&run=two")
-    wait_for_position(page, "1 of 2")
-    assert_count(page, "nav li:first-child .strip", 1)
+def test_a_strip_is_of_all_runs_or_of_the_selected_run(open_page: OpenPage, debaters: str) -> None:
+    for state in ("", "&run=two"):
+        page = open_page(f"{debaters}#debates{state}")
+        wait_for_position(page, "1 of 2")
+        assert_count(page, "nav li:first-child .strip", 1)
+
+
+def test_runs_with_long_names_fit_and_debates_of_many_say_that_others_can_be_selected(
+    open_page: OpenPage, tmp_path: Path
+) -> None:
+    runs = [
+        write_evaluations(
+            tmp_path / f"debater_with_a_model_and_{name}_arguments.jsonl",
+            [make_debate(("Why?", name, "t"), claim=claim) for claim in "0123456789"],
+        )
+        for name in "abcd"
+    ]
+    page = open_page(write_report(runs, tmp_path / "r.html").page.as_uri())
+    page.get_by_text("All measures", exact=True).first.click()
+    assert page.locator("details thead th").last.evaluate(IS_IN_VIEW)
+    page.get_by_role("link", name="Debates").click()
+    page.wait_for_selector(".reader > .soft:has-text('3 of 4 runs shown; select others')")
 
 
 def test_only_turns_on_which_judges_disagree(open_page: OpenPage, judges: str) -> None:
@@ -153,6 +185,9 @@ def test_only_turns_on_which_judges_disagree(open_page: OpenPage, judges: str) -
     wait_for_position(page, "1 of 1")
     assert_count(page, ".turns button:not(.other)", 1)
     assert_count(page, ".verdict-table tbody tr:not(.label)", 2)
+    page = open_page(f"{judges}#d1&with=1")
+    page.wait_for_selector(".verdict-table .label")
+    assert_count(page, "text=framed", 0)
 
 
 def test_runs_are_compared_where_they_differ(open_page: OpenPage, debaters: str) -> None:
@@ -167,6 +202,10 @@ def test_runs_are_compared_where_they_differ(open_page: OpenPage, debaters: str)
     reopened = open_page(page.evaluate("location.href"))
     wait_for_position(reopened, "1 of 1")
     assert reopened.locator(".compare h3").all_inner_texts() == ["one", "two"]
+    page = open_page(f"{debaters}#d1&with=1.0")
+    page.wait_for_selector(".compare")
+    assert page.locator(".compare h3").all_inner_texts() == ["two", "one"]
+    assert "two, one (strips in this order)" in page.locator(".list p").inner_text()
 
 
 def test_one_file_opens_and_searches_debates_of_all_parts(
@@ -203,14 +242,17 @@ def test_keys_go_to_debates_and_turns(open_page: OpenPage, judges: str) -> None:
     page.keyboard.press("?")
     page.wait_for_selector("dialog[open]")
     assert "Next debate" in page.locator("dialog").inner_text()
+    for key in "?Tj?":
+        page.keyboard.press(key)
+    page.wait_for_selector(".ranking")
+    assert page.locator("dialog dt").all_inner_texts() == ["?", "t", "T"]
 
 
 def test_marks_follow_hover_and_focus(open_page: OpenPage, tmp_path: Path) -> None:
     texts = ("Zoos help.", "Zoos breed rare animals.", "Zoos breed rare animals. They cost little.")
-    write_report(
-        [write_evaluations(tmp_path / "run.jsonl", [make_debate(texts)])], tmp_path / "report.html"
-    )
-    page = open_page(f"{(tmp_path / 'report.html').as_uri()}#debates")
+    run = write_evaluations(tmp_path / "run.jsonl", [make_debate(texts)])
+    summary = write_report([run], tmp_path / "report.html")
+    page = open_page(f"{summary.page.as_uri()}#debates")
     page.locator("mark").first.hover()
     assert_count(page, ".sentence.lit", 1)
     page.mouse.move(0, 0)
@@ -231,13 +273,12 @@ def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
     count = int(link.inner_text())
     link.click()
     page.wait_for_selector(".chips button >> nth=3")
-    turns = 0
     total = int(position(page).split(" of ")[1])
     for number in range(1, total + 1):
         wait_for_position(page, f"{number} of {total}")
-        turns += page.locator(".turns button:not(.other)").count()
+        count -= page.locator(".turns button:not(.other)").count()
         page.keyboard.press("j")
-    assert turns == count
+    assert count == 0
 
 
 def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: Path) -> None:
@@ -250,10 +291,13 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     write_records(runs[0], *records)
     page = open_page(write_report(runs, tmp_path / "r.html").page.as_uri())
     page.get_by_role("button", name="lost", exact=True).click()
-    assert page.locator(".opened .error").last.inner_text() == "1 lost debate: debate 2"
+    for name in ("lost", "late"):
+        page.get_by_role("checkbox", name=f"Compare {name}").check()
+    for place in (".opened", ".pair"):
+        assert "lost: 1 lost debate: 2. B" in page.locator(f"{place} .error").all_inner_texts()
     page.get_by_label("lost: 1 missing").click()
     wait_for_position(page, "1 of 1")
-    assert page.locator(".reader .notice").inner_text() == "lost has no debate on this claim."
+    assert page.locator(".reader").inner_text() == "2. B\n\nlost has no debate on this claim."
     page.get_by_role("link", name="Ranking").click()
     page.get_by_label("late: 1 fallback").click()
     wait_for_position(page, "1 of 1")
@@ -268,14 +312,20 @@ def test_two_rows_show_their_difference_and_the_turns(
     for name in ("kind", "almost"):
         page.get_by_role("checkbox", name=f"Compare {name}").check()
     assert page.evaluate(NUMBERS) == ".83 −.003 [−.003, .041] .00"
+    assert page.evaluate(NO_NEAR_HALF) == "no  .497"
+    page.get_by_role("link", name="Files").click()
+    page.get_by_role("link", name="Ranking").click()
     pair = page.locator(".pair")
     assert re.search(
-        r"kind − almost: \+?−?\.\d+ \[.*\] not significant, p \.\d+ \(Holm\)", pair.inner_text()
+        r"kind − almost: \+?−?\.\d+ \[.*\] not significant, p\s\.\d+ \(Holm\)", pair.inner_text()
     )
     assert re.search(r"Quality \+?−?\.\d+ \[.*\]\s*Relation", pair.inner_text())
+    assert "bold: significant" in pair.inner_text()
+    assert page.get_by_text("A wider window shows more columns").is_visible() == phone
     pair.locator("li a").click()
     page.wait_for_selector(".reason .verdict:has-text('Relation')")
     assert_count(page, ".verdict-table tbody tr:not(.label)", 2)
+    assert_count(page, ".chips button", 2)  # the runs
     page = open_page(twenty, phone=phone)
     boxes = page.locator(".run input")
     for place in (0, 20):
@@ -295,7 +345,9 @@ def test_a_grid_shows_each_claim_by_run_and_opens_its_debates(
     open_page: OpenPage, judges: str, twenty: str
 ) -> None:
     page = open_page(f"{twenty}#claims", phone=True)
+    assert page.locator(".grid thead th").nth(3).inner_text() == "team2-submission-run-1"  # by rank
     row = page.locator(".grid tbody tr").first
+    assert page.evaluate(ARE_WHOLE_OR_COVERED)
     row.locator("td").nth(9).scroll_into_view_if_needed()
     for cell in (row.locator("th"), row.locator("td").last):
         assert cell.evaluate(IS_IN_VIEW)
@@ -304,13 +356,13 @@ def test_a_grid_shows_each_claim_by_run_and_opens_its_debates(
     page = open_page(f"{judges}#claims")
     rows = page.locator(".grid tbody tr")
     assert rows.count() == 20
-    assert rows.nth(0).locator("td").all_inner_texts() == [".00", "1.00", ".92", "1.00"]
+    assert rows.nth(0).locator("td").all_inner_texts() == ["1.00", ".92", ".00", "1.00"]
     rows.nth(0).locator("a").first.focus()
     page.keyboard.press("ArrowRight")
     assert_count(page, "td a:focus", 1)
     page.keyboard.press("Enter")
     page.wait_for_selector(".verdict-table")
-    assert "with=0" in page.url
+    assert "with=1" in page.url
     assert_count(page, ".verdict-table tbody tr:not(.label)", 1)
 
 
@@ -323,11 +375,13 @@ def test_a_ranking_of_twenty_runs_is_on_the_first_screen(
     page = open_page(twenty, phone=True)
     assert page.locator(".ranking tbody tr").first.bounding_box()["y"] < 844 / 2
     assert page.locator(".ranking").bounding_box()["height"] < 24 * 23
+    assert page.evaluate(NAMES_ARE_WHOLE)
     name = "team0-submission-run-1"
     page.get_by_role("button", name=name).click()
     assert page.locator(".opened").get_by_text(name, exact=True).is_visible()
-    table = open_page(debaters, viewport=TABLET).locator(".scroll").first
-    assert table.evaluate("({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth")
+    for address in (debaters, twenty, f"{twenty}#files"):
+        table = open_page(address, viewport=TABLET).locator(".scroll").first
+        assert table.evaluate("({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth")
     page = open_page(f"{twenty}#files", viewport={"width": 280, "height": 800})
     assert page.locator(".bar [aria-current]").evaluate(IS_IN_VIEW)
 
@@ -398,9 +452,8 @@ def test_a_report_of_592_debates_opens_fast(open_page: OpenPage, tmp_path: Path)
 
 @pytest.mark.parametrize("out", ["report.html", "report"])
 def test_hostile_texts_stay_texts(open_page: OpenPage, tmp_path: Path, out: str) -> None:
-    debates = [make_debate(*((text, end, text) for end in NASTY[:3]), claim=text) for text in NASTY]
     summary = write_report(
-        [write_evaluations(tmp_path / "nasty.jsonl", debates)],
+        [write_evaluations(tmp_path / "nasty.jsonl", NASTY_DEBATES)],
         tmp_path / out,
         title=f"Honest {NASTY[1]}",
     )
@@ -417,19 +470,22 @@ def test_rankings_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     run.write_text("claim-1 Q0 101.1 1 2.0 t\nclaim-2 Q0 102.1 1 2.0 t\n", "utf-8")
     qrels = tmp_path / "qrels"
     qrels.write_text("claim-1 0 101.1 1\nclaim-2 0 102.2 1\n", "utf-8")
-    write_report(
+    summary = write_report(
         [run],
         tmp_path / "r.html",
         labels=qrels,
-        queries={"claim-1": "First claim", "claim-2": "Second claim"},
+        queries={"claim-1": "A long claim " * 9, "claim-2": "Second claim"},
         index="demo",
     )
-    page = open_page(f"{(tmp_path / 'r.html').as_uri()}#q2", phone=True)
+    page = open_page(f"{summary.page.as_uri()}#q2", phone=True)
     wait_for_position(page, "2 of 2")
     page.wait_for_selector(".reader li .text")
     assert "Second claim" in page.locator(TITLE).inner_text()
     assert page.locator(".reader li .text").inner_text()
     assert page.locator(".list a .soft").all_inner_texts() == ["a 1.00", "a .00"]
+    assert (
+        page.locator(".list a").first.inner_text().startswith(f"1. {'A long claim ' * 4}A long …")
+    )
     assert_count(page, "select", 0)
     assert_accessible(page)
     assert_fits(page)
@@ -438,14 +494,13 @@ def test_rankings_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
 def test_verdicts_on_a_whole_debate_stand_above_its_turns(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
-    turns = [(f"Why {n}?", f"Answer {n}.", "t") for n in range(3)]
-    run = write_evaluations(tmp_path / "run.jsonl", [make_debate(*turns)])
+    run = write_evaluations(tmp_path / "run.jsonl", [make_debate(*TURNS)])
     (record,) = read_records(run)
     del record["userTurnsEvaluations"][1:]
     write_records(run, record)
     criteria = grice().model_copy(update={"unit": "debate"})
-    write_report([run], tmp_path / "r.html", criteria=criteria)
-    page = open_page(f"{(tmp_path / 'r.html').as_uri()}#d1-t2")
+    summary = write_report([run], tmp_path / "r.html", criteria=criteria)
+    page = open_page(f"{summary.page.as_uri()}#d1-t2")
     assert_count(page.get_by_label("Verdicts on the whole debate"), ".cell", 4)
     assert page.locator(".turn").get_by_text("Why 1?").is_visible()
     assert_count(page, ".turn .cell", 0)
@@ -462,11 +517,9 @@ def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
                 {"id": contest["id"], "judge": judge, "outcome": outcome},
             )
         )
-    write_report(runs, tmp_path / "w.html", labels=demo_file("contests.jsonl"))
+    summary = write_report(runs, tmp_path / "w.html", labels=demo_file("contests.jsonl"))
     for phone in (False, True):
-        page = open_page(
-            f"{(tmp_path / 'w.html').as_uri()}#wholes&only=panels disagree", phone=phone
-        )
+        page = open_page(f"{summary.page.as_uri()}#wholes&only=panels disagree", phone=phone)
         wait_for_position(page, "1 of 1")
         page.wait_for_selector(".reader .turn >> nth=1")
         assert_count(page, ".reader .turn", 2)

@@ -45,7 +45,7 @@ def test_model_calls_are_shown_at_their_turn_and_costs_in_a_table() -> None:
     copy_lines(DEBATES, five, 5)
     with scripted.serving() as server:
         server.always = content(ANSWER)
-        touche_rad("respond", five, "-i", "demo", "-m", f"{server.url}#tiny", "-o", out)
+        touche_rad("respond -i demo", five, "-m", f"{server.url}#tiny", "-o", out)
     page = page_of(out)
     calls = calls_of(page)
     assert [call["step"] for call in calls] == [STEP] * 15

@@ -75,7 +75,7 @@ def changes_that_doctor_notices(index: str | Path, part: str = ".") -> list[str]
             time = file.stat().st_mtime_ns
             file.write_bytes(content[:50] + bytes([content[50] ^ 1]) + content[51:])
             os.utime(file, ns=(time, time))
-            touche_rad("doctor", "-i", index, code=1, out=file.name)
+            touche_rad("doctor -i", index, code=1, out=file.name)
             file.write_bytes(content)
             names.append(file.name)
     return names

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -19,13 +20,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as some
 
 from retrieval.dense import vectors
+from tests.cases import with_cases
 from tests.models import scripted
 from tests.models.scripted import Scripted
-from tests.records import read_cases, read_json
+from tests.records import read_json
 from tests.refusals import expect_error
 from tests.retrieval.small import BEES, changes_that_doctor_notices, encoder_by_chance, opened
 from tests.runs.fakes import SmallIndex
-from tests.terminal import touche_rad
+from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.debate import Argument
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, WorkError
@@ -199,14 +201,14 @@ def test_a_killed_encoding_goes_on_and_ends_alike(server: Scripted) -> None:
 
 def test_vectors_of_other_arguments_are_refused(server: Scripted) -> None:
     opened(BEES, "ix")
-    touche_rad("index", DEMO, "-o", "ix", "--dense", _name(server), code=2, err="other arguments")
+    touche_rad("index -o ix", DEMO, "--dense", _name(server), code=2, err="other arguments")
     assert not server.asked
 
 
 @pytest.fixture(scope="module")
 def demo(tmp_path_factory: pytest.TempPathFactory) -> str:
     folder = str(tmp_path_factory.mktemp("dense") / "ix")
-    touche_rad("index", DEMO, "-o", folder, "--dense", "minilm")
+    touche_rad("index --dense minilm", DEMO, "-o", folder)
     return folder
 
 
@@ -274,17 +276,15 @@ def test_a_field_that_is_blank_everywhere_lacks_no_vectors(
     monkeypatch.setenv("TOUCHE_RAD_EMBEDDINGS", server.url)
     blank = [argument.model_copy(update={"supports": ""}) for argument in BEES]
     opened(blank, "ix")
-    add_vectors("ix", VectorsWanted(_name(server)))
+    # A process keeps an encoder of an index by its name, and other tests have another server.
+    add_vectors("ix", VectorsWanted(f"openai:{server.url}#blank"))
     meaning: Any = meaning_of(open_index("ix"))
     assert meaning.nearest("supports", ["bees", "roofs"], 3) == [[], []]
     assert meaning.likeness("supports", ["bees"], ["1", "2"]) == [[0.0, 0.0]]
     assert meaning.nearest("attacks", [BEES[0].attacks], 1) == [["1"]]
 
 
-@pytest.mark.parametrize(
-    ("model", "query", "passage"),
-    read_cases("retrieval/instructions_of_encoders.json"),
-)
+@with_cases(("model", "query", "passage"), "retrieval/instructions_of_encoders.json")
 def test_queries_are_sent_with_the_instruction_of_the_encoder(
     server: Scripted,
     monkeypatch: pytest.MonkeyPatch,
@@ -319,7 +319,32 @@ def test_a_local_encoder_encodes_queries_with_its_instruction(tmp_path: Path) ->
     assert not np.allclose(query, passage, atol=1e-3)
 
 
-@pytest.mark.parametrize("encoder", ["stella", "openai:{url}#mean", "owner/model"])
+@pytest.mark.services
+def test_an_index_keeps_the_commit_of_an_encoder_of_the_hub(tmp_path: Path) -> None:
+    """The cache of the hub has two commits of the model; `main` moves from the first to the other."""
+    hub = tmp_path / "hub" / "models--owner--name"
+    main = hub / "refs" / "main"
+    main.parent.mkdir(parents=True)
+    (hub / "snapshots").mkdir()
+    first, second = "a" * 40, "b" * 40
+    for seed, commit in enumerate((first, second)):
+        encoder_by_chance(tmp_path / commit, seed).rename(hub / "snapshots" / commit)
+    env = {"HF_HUB_CACHE": str(tmp_path / "hub"), "HF_HUB_OFFLINE": "1"}
+    main.write_text(first)
+    touche_rad_process("index -o ix --dense owner/name", DEMO, env=env)
+    search = ("retrieve", "--say", "Zoos are cruel.", "-r", "dense", "-i", "ix", "--json")
+    before = touche_rad_process(*search, env=env)
+    main.write_text(second)
+    assert touche_rad_process(*search, env=env).out == before.out
+    (about,) = Path("ix").glob("dense/*/about.json")
+    assert read_json(about)["encoder"] == f"owner/name@{first}"
+    shutil.rmtree(hub / "snapshots" / first)
+    touche_rad_process(*search, env=env, code=2, err=f"'owner/name@{first}' cannot be loaded")
+
+
+@pytest.mark.parametrize(
+    "encoder", ["stella", "openai:{url}#mean", "owner/model", "other/model", "other/model@main"]
+)
 def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
     server: Scripted, encoder: str
 ) -> None:
@@ -334,21 +359,11 @@ def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
     about.write_text(json.dumps({**record, "encoder": encoder.format(url=server.url)}))
     server.asked.clear()
     touche_rad(
-        "respond",
-        "--say",
-        "Zoos should be closed.",
-        "-i",
-        "ix",
+        'respond --say "Zoos should be closed." -i ix',
         err="TOUCHE_RAD_TRUST_ENCODER",
     )
     touche_rad(
-        "retrieve",
-        "--say",
-        "Zoos should be closed.",
-        "-r",
-        "dense",
-        "-i",
-        "ix",
+        'retrieve --say "Zoos should be closed." -r dense -i ix',
         code=2,
         err="TOUCHE_RAD_TRUST_ENCODER",
     )
@@ -357,4 +372,4 @@ def test_an_unsafe_encoder_that_only_an_index_names_is_not_used(
 
 def test_no_folder_of_its_name_is_taken_for_the_encoder_of_the_official_index() -> None:
     Path("NovaSearch/stella_en_400M_v5").mkdir(parents=True)
-    touche_rad("index", DEMO, "-o", "ix", "--dense", "stella", code=2, err="folder")
+    touche_rad("index -o ix --dense stella", DEMO, code=2, err="folder")

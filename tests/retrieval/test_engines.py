@@ -52,10 +52,10 @@ def test_an_index_says_what_built_it_and_every_command_opens_it() -> None:
     with without_pisa():
         touche_rad("index", demo_file("arguments.jsonl"), "-o", place)
         assert read_json(place / "manifest.json")["engine"] == "numpy"
-        checked = touche_rad("doctor", "-i", place, "--json").out
-        without = touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", place)
+        checked = touche_rad("doctor --json -i", place).out
+        without = touche_rad('retrieve --say "Zoos harm animals." -i', place)
     (index,) = (check for check in json.loads(checked) if check["what"] == "index")
     assert index["ok"], index
     assert "Zoos" in without.out
     for location in (place, "demo"):  # with PISA
-        assert touche_rad("retrieve", "--say", "Zoos harm animals.", "-i", location) == without
+        assert touche_rad('retrieve --say "Zoos harm animals." -i', location) == without

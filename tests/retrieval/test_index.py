@@ -153,7 +153,7 @@ def test_a_damaged_index_is_refused_in_one_line(damage: object, fact: str) -> No
 def test_arguments_given_twice_are_a_warning() -> None:
     lines = [files.argument_line(ARGUMENTS[at]) for at in (0, 1, 0)]
     Path("twice.jsonl").write_text("\n".join(lines))
-    ended = touche_rad("index", "twice.jsonl", "-o", "index", "-q")
+    ended = touche_rad("index twice.jsonl -o index -q")
     assert ended.err.startswith("warning: ")
     assert "twice.jsonl:3" in ended.error
 

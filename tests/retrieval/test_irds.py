@@ -25,7 +25,8 @@ from ir_datasets.formats import (
 
 from retrieval import irds
 from retrieval._tasks import SPLITS, RetrievalTask, all_tasks, split_of, topics
-from tests.records import read_cases, write_lines
+from tests.cases import with_cases
+from tests.records import write_lines
 from tests.refusals import expect_error
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
@@ -205,13 +206,13 @@ def test_a_public_collection_is_searched_and_scored(public: str) -> None:
     ranked = [(row.query, row.document) for row in files.read_run(run)]
     assert ranked == [("q1", "d1"), ("q1", "d2")]  # d3 is the query d3 itself
     assert "is built" not in touche_rad(*words, "--replace").err
-    scored = touche_rad("score", run, f"{public}/qrels", "--json")
+    scored = touche_rad("score --json", run, f"{public}/qrels")
     values = {row["measure"]: row["value"] for row in scored.json["rows"]}
     assert values["RR"] == 0.5
 
 
 def test_a_public_collection_is_copied_with_its_stances(public: str) -> None:
-    touche_rad("index", public, "-o", "ix")
+    touche_rad("index -o ix", public)
     for retriever, ids in (("attack", ["d1"]), ("support", ["d2", "d3"])):
         words = ("retrieve", "--say", "Zoos are good", "-r", retriever, "-i", "ix")
         (result,) = touche_rad(*words, "--json").json
@@ -227,20 +228,17 @@ class _Titled(_Public):
 
 def test_documents_with_a_title_are_arguments_on_it() -> None:
     ir_datasets.registry.register("small-beir", Dataset(_Titled()))
-    touche_rad("index", "irds:small-beir", "-o", "ix")
+    touche_rad("index irds:small-beir -o ix")
     (argument,) = open_index("ix").arguments()
     assert argument == Argument(id="t1", text="Captivity harms animals.", topic="Zoos")
 
 
 def test_our_own_documents_are_the_same_arguments(demo: list[Argument]) -> None:
-    touche_rad("index", "irds:touche-rad/demo", "-o", "ix")
+    touche_rad("index irds:touche-rad/demo -o ix")
     assert list(open_index("ix").arguments()) == demo
 
 
-@pytest.mark.parametrize(
-    ("args", "message"),
-    read_cases("retrieval/wrong_names_of_irds.json"),
-)
+@with_cases(("args", "message"), "retrieval/wrong_names_of_irds.json")
 @pytest.mark.usefixtures("public")
 def test_what_ir_datasets_does_not_have_is_one_line(args: list[str], message: str) -> None:
     run = Path("a.run")

@@ -29,7 +29,7 @@ from tests.retrieval.small import opened
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import OptionError, ToucheRadError
-from touche_rad.plugins import Services, close_index, find, make
+from touche_rad.plugins import Services, find, make
 from touche_rad.testing import check_retriever
 
 SAID = "Nothing costs a penny, and it fills jars at home."
@@ -135,7 +135,7 @@ def test_the_connections_to_servers_are_closed_with_the_index(ranking: Scripted)
     retriever = find("retriever", "rerank").make(Services(index=index), options)
     hits = retriever.search(SAID, 9)
     assert not closed.is_set()
-    close_index(index)
+    index.close()
     assert closed.wait(5)
     assert retriever.search(SAID, 9) == hits
 
@@ -208,7 +208,7 @@ def test_a_server_that_cannot_rank_is_refused_in_one_line(
 ) -> None:
     ranking.always = answer
     options = f"-i demo -r rerank -O by={ranking.url}#tiny".split()
-    ended = touche_rad("retrieve", "--say", SAID, *options, code=2)
+    ended = touche_rad("retrieve --say", SAID, *options, code=2)
     assert fact in ended.error
 
 
@@ -337,5 +337,5 @@ def test_prompts_are_shown_with_a_served_reranker(ranking: Scripted, debater: st
     """Its requests are made outside the event loop, which would refuse them."""
     ranking.always = routes(rerank=each(relevance_score=0.5))
     retriever = f"retriever=rerank(of=text,by={ranking.url}#tiny)"
-    touche_rad("prompts", debater, "-i", "demo", "-O", retriever)
+    touche_rad("prompts -i demo", debater, "-O", retriever)
     assert len(ranking.asked) > 1, "beside the request when it is made, one for the turn"

@@ -10,7 +10,7 @@ import pytest
 
 from retrieval._fusion import reciprocal_rank
 from retrieval.index.pisa import PisaArguments
-from tests.records import read_table
+from tests.cases import with_cases
 from tests.refusals import expect_error
 from tests.retrieval.small import BEES, opened
 from touche_rad.debate import Argument, Hit
@@ -37,10 +37,7 @@ def _by_id(hits: list[Hit]) -> dict[str, Hit]:
     return {hit.argument.id: hit for hit in hits}
 
 
-@pytest.mark.parametrize(
-    ("name", "query", "first"),
-    read_table("retrieval/first_hits.tsv"),
-)
+@with_cases(("name", "query", "first"), "retrieval/first_hits.tsv")
 def test_each_finds_its_own(bees: PisaArguments, name: str, query: str, first: str) -> None:
     assert _ids(name, bees, query)[0] == first
 

@@ -12,11 +12,11 @@ from retrieval.index.pisa import PisaArguments
 from retrieval.stance import Stance
 from retrieval.stance.backend import backend
 from retrieval.stance.nli import Nli, Rows, rows_of
+from tests.cases import with_cases
 from tests.models import scripted
 from tests.models.by_schema import last_message
 from tests.models.scripted import Scripted
 from tests.nli import always
-from tests.records import read_cases
 from tests.refusals import expect_error
 from tests.retrieval.small import opened
 from tests.test_prompt_formats import missing
@@ -68,10 +68,7 @@ def test_a_hypothesis_of_which_something_may_be_cut_off_is_not_read_whole(nli: P
     assert not model.reads_whole("coin " * 300)
 
 
-@pytest.mark.parametrize(
-    ("labels", "rows"),
-    read_cases("retrieval/labels_of_nli.json"),
-)
+@with_cases(("labels", "rows"), "retrieval/labels_of_nli.json")
 def test_labels_of_nli_are_known_in_their_common_spellings(
     labels: tuple[str, ...], rows: tuple[int | None, ...] | None
 ) -> None:

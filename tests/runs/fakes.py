@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from threading import Event
 
 import anyio
@@ -106,10 +107,9 @@ def debate_of(*utterances: str) -> Debate:
 class Saying:
     """Says what it was made with."""
 
-    def __init__(self, content: object, *cited: str, **extra: object) -> None:
+    def __init__(self, content: object, *cited: str) -> None:
         self.content = content
         self.cited = cited
-        self.extra = extra
         self.calls = 0
 
     def answer(self, debate: Debate) -> Response:
@@ -128,11 +128,11 @@ class SayingAsync(Saying):
         return super().answer(debate)
 
 
+@dataclass
 class Raising:
     """Raises what it was made with."""
 
-    def __init__(self, error: BaseException) -> None:
-        self.error = error
+    error: BaseException
 
     def answer(self, debate: Debate) -> Response:
         raise self.error
@@ -165,33 +165,33 @@ class HangingAsync:
         raise AssertionError
 
 
+@dataclass
 class Slow:
     """Answers after a while, with its thread asleep."""
 
-    def __init__(self, seconds: float) -> None:
-        self.seconds = seconds
+    seconds: float
 
     def answer(self, debate: Debate) -> Response:
         time.sleep(self.seconds)
         return Response(content=f"Late, but here: {debate.last.utterance}")
 
 
+@dataclass
 class Returning:
     """Returns anything at all."""
 
-    def __init__(self, anything: object) -> None:
-        self.anything = anything
+    anything: object
 
     def answer(self, debate: Debate) -> object:
         return self.anything
 
 
+@dataclass
 class Hangs:
     """Never answers on one thesis."""
 
-    def __init__(self, thesis: str) -> None:
-        self.thesis = thesis
-        self.never = Event()
+    thesis: str
+    never: Event = field(default_factory=Event)
 
     def answer(self, debate: Debate) -> Response:
         if debate.thesis == self.thesis:

@@ -52,10 +52,9 @@ class Played(Ended):
         return read_status(self.run)
 
 
-def write_claims(folder: Path, *rows: tuple[str, str]) -> Path:
-    path = folder / "claims.tsv"
+def write_claims(*rows: tuple[str, str]) -> Path:
     lines = ["\t".join(row) for row in (("TOPIC_DESCRIPTION", "USER"), *rows)]
-    return write_lines(path, lines)
+    return write_lines("claims.tsv", lines)
 
 
 class Stage:
@@ -64,10 +63,10 @@ class Stage:
     def __init__(self, folder: Path, index: Path) -> None:
         self.folder = folder
         self.index = index
-        self.claims = write_claims(folder, (OFTEN, "base-user"))
+        self.claims = write_claims((OFTEN, "base-user"))
 
     def play(self, user: str, *options: str, turns: int = 1, **checks: Any) -> Played:
         run = self.folder / "run.jsonl"
         words = f"simulate {self.claims} -i {self.index} -d verbatim --workers 1 -o {run}"
-        ended = touche_rad(*words.split(), "--turns", turns, "--user", user, *options, **checks)
+        ended = touche_rad(words, "--turns", turns, "--user", user, *options, **checks)
         return Played(ended.code, ended.out, ended.err, run)

@@ -67,7 +67,7 @@ def test_a_debate_that_the_input_has_twice_is_a_warning(source: Path, call: str)
     source.write_text(first + second + first + second, "utf-8")
     labels = demo_file("labels.jsonl").read_text("utf-8").splitlines()[:2]
     source.with_name("labels.jsonl").write_text("\n".join(labels * 2))
-    ended = touche_rad(*call.split(), cwd=source.parent)
+    ended = touche_rad(call, cwd=source.parent)
     assert (
         ended.err.count("debates given twice: 2; the first: debate 3 has the words of debate 1")
         == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -70,9 +71,9 @@ def mend(buggy: Path) -> None:
     buggy.with_name(f"{buggy.name}.mended").touch()
 
 
-@pytest.fixture
-def index(demo_index_path: Path) -> tuple[str, str]:
-    return "-i", str(demo_index_path)
+ANSWER = "--plugin buggy_plugins.py respond debates.jsonl -d buggy -i demo -o run.jsonl"
+JUDGE = f"--plugin buggy_plugins.py judge {demo_file('debates.jsonl')} -o evaluations.jsonl"
+ZSL = f"judge {demo_file('debates.jsonl')} -j zsl"
 
 
 def write_debates(*utterances: str) -> Path:
@@ -80,21 +81,10 @@ def write_debates(*utterances: str) -> Path:
     return write_records("debates.jsonl", *rows)
 
 
-def test_a_bug_of_a_debater_reaches_its_author(buggy: Path, index: tuple[str, str]) -> None:
+def test_a_bug_of_a_debater_reaches_its_author(buggy: Path) -> None:
     out = "run.jsonl"
-    source = write_debates("Zoos are bad.", "All is fine.", "Cars are bad.")
-    ended = touche_rad(
-        "--plugin",
-        buggy,
-        "respond",
-        source,
-        "-d",
-        "buggy",
-        *index,
-        "-o",
-        out,
-        err="2 of 3 answers",
-    )
+    write_debates("Zoos are bad.", "All is fine.", "Cars are bad.")
+    ended = touche_rad(ANSWER, err="2 of 3 answers")
     assert ended.err.count("KeyError: 'nothing' (buggy_plugins.py:16 in best)") == 2
     errors = Path("run.jsonl.errors.txt")
     assert f"tracebacks: {errors}" in ended.err
@@ -122,153 +112,90 @@ ODD = "".join(map(chr, [0x1B, 0x5B, 0x37, 0x6D, *range(1, 32), *range(127, 160),
 
 @pytest.mark.parametrize("debater", ["buggy", "composed"])
 def test_unprintable_characters_of_plugins_and_endpoints_are_not_written_raw(
-    debater: str, buggy: Path, index: tuple[str, str], server: Scripted
+    debater: str, buggy: Path, server: Scripted
 ) -> None:
     buggy.write_text(
         BUGGY.replace('return found["nothing"]', f"raise ValueError({ODD!a})  # \x9b\u202e"),
         "utf-8",
     )
     server.always = fails(400, ODD)
-    source = write_debates("Zoos are bad.")
-    out = Path("run.jsonl")
-    model = () if debater == "buggy" else ("-m", f"{server.url}#tiny")
-    touche_rad(
-        "--plugin", buggy, "respond", source, "-d", debater, *index, *model, "-o", out, code=None
-    )
+    write_debates("Zoos are bad.")
+    model = "" if debater == "buggy" else f"-m {server.url}#tiny"
+    touche_rad(f"{ANSWER} -d {debater} {model}", code=None)
     for suffix in ("status.json", "errors.txt"):
-        text = out.with_name(f"{out.name}.{suffix}").read_text()
+        text = Path(f"run.jsonl.{suffix}").read_text()
         assert text.replace("\n", "").isprintable()
 
 
-def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(
-    buggy: Path, index: tuple[str, str]
-) -> None:
-    source = write_debates("Zoos are bad.")
-    out = Path("run.jsonl")
-    touche_rad(
-        "--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out, code=1, err=str(out)
-    )
-    assert out.is_file()
-    verdicts = Path("evaluations.jsonl")
-    ended = touche_rad(
-        "--plugin",
-        buggy,
-        "judge",
-        out,
-        "-j",
-        "buggy-judge",
-        "-o",
-        verdicts,
-        code=1,
-        err="ZeroDivisionError",
-    )
+def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(buggy: Path) -> None:
+    write_debates("Zoos are bad.")
+    touche_rad(ANSWER, code=1, err="run.jsonl")
+    judge = "--plugin buggy_plugins.py judge run.jsonl -j buggy-judge -o verdicts.jsonl"
+    ended = touche_rad(judge, code=1, err="ZeroDivisionError")
     assert "4 of 4 verdicts" in ended.err
 
-    for kind, run in (("answers", out), ("verdicts", verdicts)):
-        copy = Path("elsewhere") / f"{kind}.jsonl"
-        copy.parent.mkdir(exist_ok=True)
-        copy.write_bytes(run.read_bytes())
+    Path("elsewhere").mkdir()
+    for kind, run, number in (("answers", "run", 1), ("verdicts", "verdicts", 4)):
+        copy = f"elsewhere/{kind}.jsonl"
+        shutil.copy(f"{run}.jsonl", copy)
         touche_rad("check", copy, code=1, out=f"not fit to upload: all {kind} are fallbacks")
-        page = Path(f"{kind}.html")
-        touche_rad("report", copy, "-o", page)
-        number = {"answers": 1, "verdicts": 4}[kind]
-        assert f"{number} of {number} {kind}" in page.read_text()
+        touche_rad(f"report {copy} -o {kind}.html")
+        assert f"{number} of {number} {kind}" in Path(f"{kind}.html").read_text()
 
-    judged = Path("elsewhere/judged.jsonl")
-    for command in (("judge", copy.with_name("answers.jsonl"), "-o", judged), ("score", judged)):
-        touche_rad(*command, code=None, err="judged.jsonl: 1 of 1 answers are fallbacks")
-    touche_rad("report", judged, "-o", page, "--replace")
-    assert "1 of 1 answers" in page.read_text()
+    judged = "elsewhere/judged.jsonl"
+    for line in (f"judge elsewhere/answers.jsonl -o {judged}", f"score {judged}"):
+        touche_rad(line, code=None, err="judged.jsonl: 1 of 1 answers are fallbacks")
+    touche_rad(f"report {judged} -o judged.html")
+    assert "1 of 1 answers" in Path("judged.html").read_text()
     touche_rad("check", judged, code=1, out="not fit to upload: all answers are fallbacks")
 
 
-def test_strict_stops_at_the_first_fallback_and_the_run_resumes(
-    buggy: Path, index: tuple[str, str]
-) -> None:
-    source = write_debates("All is fine.", "Zoos are bad.")
-    out = Path("run.jsonl")
-    command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index, "-o", out)
-    ended = touche_rad(*command, "--strict", "--workers", "1", code=1, err="--strict")
+def test_strict_stops_at_the_first_fallback_and_the_run_resumes(buggy: Path) -> None:
+    write_debates("All is fine.", "Zoos are bad.")
+    ended = touche_rad(f"{ANSWER} --strict --workers 1", code=1, err="--strict")
     assert "KeyError" in ended.err
     assert "1 of 2 done" in ended.err
-    touche_rad("check", out, code=None, out="not finished")
+    touche_rad("check run.jsonl", code=None, out="not finished")
     mend(buggy)
-    touche_rad(*command, "--strict", err="1 of them")
-    assert len(out.read_text().splitlines()) == 2
+    touche_rad(f"{ANSWER} --strict", err="1 of them")
+    assert len(Path("run.jsonl").read_text().splitlines()) == 2
 
 
 def test_a_run_without_a_finished_unit_lets_no_other_run_replace_the_output(buggy: Path) -> None:
     out = Path("evaluations.jsonl")
-    judge = ("--plugin", buggy, "judge", demo_file("debates.jsonl"), "-o", out)
-    touche_rad(*judge, "-j", "length")
+    touche_rad(f"{JUDGE} -j length")
     verdicts = out.read_bytes()
-    stopped = (*judge, "-j", "buggy-judge", "--strict")
-    touche_rad(*stopped, "--replace", code=1)
-    assert out.with_name("evaluations.jsonl.part").is_file()
-    touche_rad(*judge, "-j", "random", code=2, err="--replace")
+    stopped = f"{JUDGE} -j buggy-judge --strict"
+    touche_rad(f"{stopped} --replace", code=1)
+    assert Path("evaluations.jsonl.part").is_file()
+    touche_rad(f"{JUDGE} -j random", code=2, err="--replace")
     assert out.read_bytes() == verdicts
     # The run that was to replace it may go on, and any other run that says so.
-    touche_rad(*stopped, code=1)
-    touche_rad(*judge, "-j", "random", "--replace")
+    touche_rad(stopped, code=1)
+    touche_rad(f"{JUDGE} -j random --replace")
 
 
-def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(
-    buggy: Path, index: tuple[str, str]
-) -> None:
+def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(buggy: Path) -> None:
     buggy.write_text(BUGGY.replace("        return self.best({})", COUNTING))
-    source = demo_file("debates.jsonl")
-    command = ("--plugin", buggy, "respond", source, "-d", "buggy", *index)
-    touche_rad(
-        *command,
-        "-o",
-        "run.jsonl",
-        "--strict",
-        "--workers",
-        "1",
-        code=None,
-        err="0 of 20 done",
-    )
+    shutil.copy(demo_file("debates.jsonl"), ".")
+    touche_rad(f"{ANSWER} --strict --workers 1", code=None, err="0 of 20 done")
     assert Path("calls.txt").read_text() == "called\n"
 
 
-def test_respond_prints_the_fallback_above_the_answer(buggy: Path, index: tuple[str, str]) -> None:
-    ended = touche_rad(
-        "--plugin",
-        buggy,
-        "respond",
-        "--say",
-        "Zoos.",
-        "-d",
-        "buggy",
-        *index,
-        code=1,
-        err="from grounded",
-    )
+def test_respond_prints_the_fallback_above_the_answer(buggy: Path) -> None:
+    line = "--plugin buggy_plugins.py respond --say Zoos. -d buggy -i demo"
+    ended = touche_rad(line, code=1, err="from grounded")
     assert "buggy_plugins.py:16 in best" in ended.error
     assert ended.out
 
 
 @pytest.mark.parametrize("debater", ["sinai", "composed", "rdebater"])
-def test_an_answer_without_the_model_counts_as_a_fallback(
-    server: Scripted, index: tuple[str, str], debater: str
-) -> None:
+def test_an_answer_without_the_model_counts_as_a_fallback(server: Scripted, debater: str) -> None:
     server.always = content("I only talk.")
-    source = write_debates("Zoos should be closed.")
-    out = "run.jsonl"
-    touche_rad(
-        "respond",
-        source,
-        "-d",
-        debater,
-        *index,
-        "-m",
-        f"{server.url}#tiny",
-        "-o",
-        out,
-        code=1,
-        err="1 of 1",
-    )
-    status = read_status(out)
+    write_debates("Zoos should be closed.")
+    line = f"respond debates.jsonl -d {debater} -i demo -m {server.url}#tiny -o run.jsonl"
+    touche_rad(line, code=1, err="1 of 1")
+    status = read_status("run.jsonl")
     assert status["replaced"] == 1
     assert status["fallbacks"][0]["kind"] == "InvalidAnswer"
     assert status["usage"]["faults"]["InvalidAnswer"] >= 1
@@ -288,45 +215,32 @@ def offer_models(server: Scripted, monkeypatch: pytest.MonkeyPatch, *names: str)
 
 
 def test_an_unknown_model_is_named_with_those_of_the_server(
-    server: Scripted, monkeypatch: pytest.MonkeyPatch, index: tuple[str, str]
+    server: Scripted, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     offer_models(server, monkeypatch, "Qwen/Qwen3-8B", "llama-3")
     server.always = fails(404, "The model does not exist.")
-    ended = touche_rad("respond", "--say", "Zoos.", *index, "-m", f"{server.url}#qwen3-8b", code=2)
+    ended = touche_rad(f"respond --say Zoos. -i demo -m {server.url}#qwen3-8b", code=2)
     offers = "pass another URL#MODEL; it offers Qwen/Qwen3-8B, llama-3"
     assert offers in ended.err
     fixes = {401: "set OPENAI_API_KEY", 404: offers, 500: "see the server's log"}
     for status, fix in fixes.items():
         server.always = fails(status)
-        doctor = touche_rad("doctor", "-m", f"{server.url}#qwen3-8b", "--json", code=None).out
-        checks = {check["what"]: check for check in json.loads(doctor)}
+        doctor = touche_rad(f"doctor --json -m {server.url}#qwen3-8b", code=None).json
+        checks = {check["what"]: check for check in doctor}
         assert checks["model"]["fix"] == fix
         assert not checks["debater sinai"]["ok"]
 
 
-def test_a_missing_path_is_named(
-    server: Scripted, monkeypatch: pytest.MonkeyPatch, index: tuple[str, str]
-) -> None:
+def test_a_missing_path_is_named(server: Scripted, monkeypatch: pytest.MonkeyPatch) -> None:
     offer_models(server, monkeypatch, "tiny")
     bare = server.url.removesuffix("/v1")
-    touche_rad(
-        "respond",
-        "--say",
-        "Zoos.",
-        *index,
-        "-m",
-        f"{bare}#tiny",
-        code=2,
-        err=f"-m '{server.url}#tiny'",
-    )
+    line = f"respond --say Zoos. -i demo -m {bare}#tiny"
+    touche_rad(line, code=2, err=f"-m '{server.url}#tiny'")
 
 
 @pytest.mark.parametrize("why", ["connection refused", "401: no; "])
 def test_under_tira_a_run_finishes_without_its_model(
-    server: Scripted,
-    index: tuple[str, str],
-    monkeypatch: pytest.MonkeyPatch,
-    why: str,
+    server: Scripted, monkeypatch: pytest.MonkeyPatch, why: str
 ) -> None:
     server.always = fails(401)
     at = f"{server.url}#tiny" if why.startswith("401") else DEAD
@@ -334,7 +248,7 @@ def test_under_tira_a_run_finishes_without_its_model(
     folder.mkdir()
     monkeypatch.setenv("inputDataset", str(write_debates("Zoos are bad.").parent))
     monkeypatch.setenv("outputDir", str(folder))
-    ended = touche_rad("respond", "-d", "composed", *index, "-m", at, err=why)
+    ended = touche_rad("respond -d composed -i demo -m", at, err=why)
     assert "model: 1 " in ended.err
     status = read_json(folder / "status.json")
     assert status["replaced"] == 1
@@ -352,27 +266,19 @@ def test_a_model_that_refuses_every_call_ends_the_run_and_a_corrected_command_co
     filling(server)
     good = server.always
     server.always = fails(status)
-    judge = ("judge", demo_file("debates.jsonl"), "-j", "zsl", "-o", "o", "-m")
-    ended = touche_rad(
-        *judge,
-        f"{server.url}#tiny",
-        "--workers",
-        "1",
-        code=1,
-        err=f"error: {server.url}: {status}: ",
-    )
+    line = f"{ZSL} -o o -m {server.url}#tiny --workers 1"
+    ended = touche_rad(line, code=1, err=f"error: {server.url}: {status}: ")
     assert len(server.asked) == 4, "a debate's three calls, and a check"
     assert fix in ended.err.splitlines()[-1]
     server.always = good
     server.script = [fails(403, "flagged by moderation")]
-    touche_rad(*judge, f"{server.url}#other", err=": 403: ")
+    touche_rad(f"{ZSL} -o o -m {server.url}#other", err=": 403: ")
 
 
 def test_cached_answers_need_no_server(server: Scripted) -> None:
     filling(server)
-    judge = ("judge", demo_file("debates.jsonl"), "-j", "zsl", "--cache", "cache")
-    touche_rad(*judge, "-m", f"{server.url}#tiny", "-o", "first")
-    touche_rad(*judge, "-m", DEAD, "-o", "second")
+    touche_rad(f"{ZSL} --cache cache -m {server.url}#tiny -o first")
+    touche_rad(f"{ZSL} --cache cache -m {DEAD} -o second")
 
 
 def test_a_resumed_run_without_fallbacks_shows_no_tracebacks_of_its_first_attempt(
@@ -381,12 +287,11 @@ def test_a_resumed_run_without_fallbacks_shows_no_tracebacks_of_its_first_attemp
     filling(server)
     good = server.always
     server.always = lambda handler: (good if len(server.asked) <= 20 else fails(500))(handler)
-    source = demo_file("debates.jsonl")
-    at = ("-m", f"{server.url}#tiny", "-o", "o")
-    touche_rad("judge", source, "-j", "zsl", *at, code=1)
+    line = f"{ZSL} -m {server.url}#tiny -o o"
+    touche_rad(line, code=1)
     assert Path("o.errors.txt").exists()
     server.always = good
-    again = touche_rad("judge", source, "-j", "zsl", *at)
+    again = touche_rad(line)
     assert read_status("o")["resumed"] > 0
     assert "tracebacks: " not in again.err
 
@@ -419,6 +324,6 @@ def test_a_result_made_in_part_while_the_endpoint_died_is_not_kept(
     assert recorded == []
 
 
-def test_wait_ends_with_the_reason(index: tuple[str, str]) -> None:
-    ended = touche_rad("respond", "--say", "Zoos.", *index, "-m", DEAD, "--wait", "0.1", code=1)
+def test_wait_ends_with_the_reason() -> None:
+    ended = touche_rad("respond --say Zoos. --wait 0.1 -i demo -m", DEAD, code=1)
     assert ended.err.startswith("waiting up to 0 s: model unreachable")

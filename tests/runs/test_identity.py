@@ -13,7 +13,8 @@ import pytest
 
 from retrieval.dense.vectors import AboutVectors
 from retrieval.index.store import read_manifest
-from tests.records import read_cases, read_status
+from tests.cases import with_cases
+from tests.records import read_status
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.plugins import Kind, find, open_index, vectors_of
@@ -143,7 +144,7 @@ def test_after_a_change_of_a_file_that_an_option_names(strict: Path) -> None:
 
 def test_after_vectors_were_added_to_the_index(strict: Path) -> None:
     index = Path("index")
-    touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q")
+    touche_rad("index -q", demo_file("arguments.jsonl"), "-o", index)
     code = strict.read_text()
     strict.write_text(code.replace("class Strict:", 'class Strict:\n    uses = ("index",)'))
     collection = read_manifest(index).collection
@@ -161,7 +162,7 @@ def test_what_counts_for_a_plugin_also_counts_for_one_that_makes_it() -> None:
         Path(name).write_text("1")
     profile = Path("mine.toml")
     profile.write_text('description = "mine"\nextends = "lean"\n')
-    touche_rad("prompts", "zsl", "-o", "prompts")
+    touche_rad("prompts zsl -o prompts")
     prompt = next(Path("prompts").iterdir())
     Path("nli").mkdir()
 
@@ -204,7 +205,7 @@ def test_variables_count_where_they_replace_an_option_or_decide_on_vectors(
     notes = Path("notes")
     notes.mkdir()
     index = Path("index")
-    touche_rad("index", demo_file("arguments.jsonl"), "-o", index, "-q")
+    touche_rad("index -q", demo_file("arguments.jsonl"), "-o", index)
     about = AboutVectors(encoder="x", collection="x", dimension=3, fields=())
     (index / "dense" / "x").mkdir(parents=True)
     (index / "dense" / "x" / "about.json").write_text(about.model_dump_json())
@@ -243,7 +244,7 @@ def test_compiled_code_does_not_count(tmp_path: Path) -> None:
     assert digest_of(tmp_path) == digest
 
 
-@pytest.mark.parametrize(("place", "counts"), read_cases("runs/changes_of_a_large_file.json"))
+@with_cases(("place", "counts"), "runs/changes_of_a_large_file.json")
 def test_of_a_large_file_the_first_and_the_last_part_count(place: float, counts: bool) -> None:
     path = Path("weights")
     content = bytearray(8 * 2**20)

@@ -134,14 +134,14 @@ def place(tmp_path: Path) -> Path:
     Path("own.toml").write_text(CRITERIA)
     lines = demo_file("arguments.jsonl").read_text("utf-8").splitlines(keepends=True)
     Path("arguments.jsonl").write_text("".join(lines[:-1]), "utf-8")
-    touche_rad("index", "arguments.jsonl", "-o", "index", "-q")
+    touche_rad("index arguments.jsonl -o index -q")
     return tmp_path
 
 
 def call(words: str, server: Scripted) -> Ended:
     """Call a command; later options replace earlier ones."""
     always = f"--plugin plugins.py {words} --workers 1 --strict -o out.jsonl"
-    return touche_rad(*always.replace("URL", server.url).split(), code=None)
+    return touche_rad(always.replace("URL", server.url), code=None)
 
 
 @pytest.mark.parametrize("kind", COMMANDS)

@@ -51,6 +51,9 @@ class Giving:
         return result
 
 
+CUT_OFF = Giving(four_verdicts(manner=Verdict(rationale="cut off")))
+
+
 class GivingAsync(Giving):
     async def judge(self, view: Debate) -> Any:
         await anyio.sleep(0)
@@ -254,11 +257,7 @@ def test_a_note_names_the_turn_also_behind_a_turn_without_a_response() -> None:
     debate = read_json(source)
     del debate["simulation"]["userTurns"][0]["systemResponse"]
     source.write_text(json.dumps(debate))
-    judge_file(
-        source,
-        Giving(four_verdicts(manner=Verdict(rationale="cut off"))),
-        status_path=path,
-    )
+    judge_file(source, CUT_OFF, status_path=path)
     (unscored,) = read_json(path)["events"]
     (example,) = unscored["examples"]
     assert example["kind"] == "unscored"
@@ -270,11 +269,7 @@ def test_a_note_names_the_turn_also_behind_a_turn_without_a_response() -> None:
 def test_fallbacks_are_counted_and_their_reasons_kept() -> None:
     path = Path("status.json")
     source = write_simulations(2)
-    judge_file(
-        source,
-        Giving(four_verdicts(manner=Verdict(rationale="cut off"))),
-        status_path=path,
-    )
+    judge_file(source, CUT_OFF, status_path=path)
     status = read_json(path)
     (unscored,) = status["events"]
     assert unscored["count"] == 4

@@ -174,9 +174,9 @@ def test_workers_do_not_change_the_output() -> None:
 # --- simulate
 
 
-def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
+def test_a_simulation_is_an_official_line() -> None:
     quoted = ('A "quoted" claim', "base-user")
-    source = write_claims(tmp_path, ("Zoos should be closed", "base-user"), quoted)
+    source = write_claims(("Zoos should be closed", "base-user"), quoted)
     good = Listening()
     status = run_file(simulate, source, answerer(good), RuleUser(INDEX, 1), turns=3, workers=1)
     assert [len(debate.turns) for debate in good.seen] == [1, 2, 3] * 2
@@ -195,7 +195,7 @@ def test_a_simulation_is_an_official_line(tmp_path: Path) -> None:
     assert len(list(files.read_debates(OUT))) == 2
 
 
-def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
+def test_a_debate_goes_on_when_everybody_fails() -> None:
     class Broken:
         def open(self, claim: Debate) -> str:
             return "  "
@@ -204,7 +204,7 @@ def test_a_debate_goes_on_when_everybody_fails(tmp_path: Path) -> None:
             raise OSError("gone")
 
     bad = answerer(fakes.Raising(ValueError("no")))
-    source = write_claims(tmp_path, ("Zoos should be closed", "base-user"))
+    source = write_claims(("Zoos should be closed", "base-user"))
     status = run_file(simulate, source, bad, Broken(), turns=2)
     (row,) = read_records("out.jsonl")
     turns = row["simulation"]["userTurns"]
@@ -356,10 +356,10 @@ def start(source: Path, debater: str, before: str = "pass") -> subprocess.Popen[
     )
 
 
-def wait_for_records(source: Path, count: int) -> None:
+def wait_for_three_records(source: Path) -> None:
     part = source.parent / "out.jsonl.part"
     until = time.monotonic() + 30
-    while not part.exists() or part.read_bytes().count(b"\n") <= count:
+    while not part.exists() or part.read_bytes().count(b"\n") <= 3:
         assert time.monotonic() < until, "no progress"
         time.sleep(0.01)
 
@@ -368,7 +368,7 @@ def wait_for_records(source: Path, count: int) -> None:
 def test_an_interrupt_stops_at_once_and_the_run_resumes(debater: str) -> None:
     source = write_simulations(60)
     process = start(source, debater)
-    wait_for_records(source, 3)
+    wait_for_three_records(source)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=30)
     assert process.returncode == 130, err

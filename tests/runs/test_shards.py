@@ -7,14 +7,14 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.records import copy_lines, read_cases, read_json, read_status, write_records
+from tests.cases import with_cases
+from tests.records import copy_lines, read_json, read_status, write_records
 from tests.terminal import Ended, touche_rad
 from touche_rad.demo import demo_file
 from touche_rad.files.append_log import AppendLog
@@ -22,9 +22,8 @@ from touche_rad.runs.journal import RUN
 
 TIMES = ("output", "started", "finished", "seconds", "errors")
 """What differs between two runs on one machine, too."""
-RESPOND = ("respond", "debates.jsonl", "-i", "demo", "-d", "verbatim")
-JUDGE = ("judge", "debates.jsonl", "-j", "length")
-ASKED = ("judge", "debates.jsonl", "-j", "zsl", "-m", "scripted:said.jsonl")
+JUDGE = "judge debates.jsonl -j length"
+ASKED = "judge debates.jsonl -j zsl -m scripted:said.jsonl"
 
 
 @pytest.fixture(autouse=True)
@@ -36,20 +35,23 @@ def _files() -> None:
     Path("yes.jsonl").write_text(json.dumps(script[1]))
 
 
-def run(words: Sequence[str], out: str, *options: str) -> Ended:
-    ended = touche_rad(*words, "-o", out, "-q", *options, code=None)
+def run(line: str, out: str, options: str = "") -> Ended:
+    ended = touche_rad(f"{line} -q -o {out} {options}", code=None)
     assert ended.code in (0, 1), ended.err
     return ended
 
 
-def run_shards(words: Sequence[str], count: int = 2, *options: str) -> None:
+def run_shards(line: str, count: int = 2, options: str = "") -> None:
     for number in range(1, count + 1):
-        run(words, "run.jsonl", "--shard", f"{number}/{count}", *options)
+        run(line, "run.jsonl", f"--shard {number}/{count} {options}")
 
 
-def merge(*words: str, code: int = 0, err: str = "") -> Ended:
-    parts = words or ("run.jsonl.shards",)
-    return touche_rad("merge", *parts, "-o", "run.jsonl", code=code, err=err)
+def merge(parts: str = "run.jsonl.shards", code: int = 0, err: str = "") -> Ended:
+    return touche_rad(f"merge -o run.jsonl {parts}", code=code, err=err)
+
+
+def check_same_as_whole() -> None:
+    assert Path("run.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
 
 
 def status(path: str | Path) -> dict[str, Any]:
@@ -65,38 +67,38 @@ def without_seconds(value: Any) -> Any:
 
 
 @pytest.mark.parametrize(
-    "words",
+    "line",
     [
-        RESPOND,
+        "respond debates.jsonl -i demo -d verbatim",
         JUDGE,
-        ("judge", "debates.jsonl", "-j", "grice"),
-        ("simulate", "claims.tsv", "-i", "demo", "-d", "verbatim", "--turns", "2"),
-        ("simulate", "claims.tsv", "-i", "demo", "-d", "verbatim", "--both-sides", "--rounds", "1"),
+        "judge debates.jsonl -j grice",
+        "simulate claims.tsv -i demo -d verbatim --turns 2",
+        "simulate claims.tsv -i demo -d verbatim --both-sides --rounds 1",
         ASKED,
     ],
 )
-def test_merged_shards_are_the_run_of_one_machine(words: tuple[str, ...]) -> None:
-    run(words, "whole.jsonl")
-    run_shards(words)
+def test_merged_shards_are_the_run_of_one_machine(line: str) -> None:
+    run(line, "whole.jsonl")
+    run_shards(line)
     ended = merge()
     assert ended.code in (0, 1), ended.err
-    assert Path("run.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    check_same_as_whole()
     merged = status("run.jsonl.status.json")
     assert without_seconds(merged) == without_seconds(status("whole.jsonl.status.json"))
-    run(words, "run.jsonl")  # the same run: no --replace is needed
+    run(line, "run.jsonl")  # the same run: no --replace is needed
 
 
 def test_parts_share_a_cache() -> None:
-    words = (*JUDGE[:-1], "zsl", "-m", "scripted:yes.jsonl", "--cache", "cache")
-    run_shards(words)
-    run(words, "again.jsonl", "--shard", "2/2")
+    line = "judge debates.jsonl -j zsl -m scripted:yes.jsonl --cache cache"
+    run_shards(line)
+    run(line, "again.jsonl", "--shard 2/2")
     again = read_status("again.jsonl.shards/2-of-2/again.jsonl")
     total = again["usage"]["total"]
     assert total["from_cache"] > total["calls"]  # invalid answers are not cached
 
 
 def test_a_budget_is_shared_by_the_parts() -> None:
-    run_shards(ASKED, 2, "--max-calls", "7")
+    run_shards(ASKED, 2, "--max-calls 7")
     merge(code=1, err="budget")
     merged = read_status("run.jsonl")
     assert merged["usage"]["total"]["calls"] == 7
@@ -106,16 +108,16 @@ def test_more_shards_than_debates() -> None:
     run(JUDGE, "whole.jsonl")
     run_shards(JUDGE, 5)
     merge()
-    assert Path("run.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    check_same_as_whole()
 
 
 def test_a_finished_part_is_not_made_again() -> None:
     run_shards(JUDGE, 2)
     part = "run.jsonl.shards/1-of-2/run.jsonl"
     before = read_status(part)
-    touche_rad(*JUDGE, "-o", "run.jsonl", "--shard", "1/2", err="shard 1/2")
+    touche_rad(f"{JUDGE} -o run.jsonl --shard 1/2", err="shard 1/2")
     assert read_status(part) == before
-    run(JUDGE, "run.jsonl", "--shard", "1/2", "--restart")
+    run(JUDGE, "run.jsonl", "--shard 1/2 --restart")
     assert read_status(part) != before
 
 
@@ -123,20 +125,18 @@ def test_a_missing_shard_is_named() -> None:
     run_shards(JUDGE, 3)
     shutil.rmtree("run.jsonl.shards/2-of-3")
     merge(code=2, err="shard 2/3")
-    run(JUDGE, "run.jsonl", "--shard", "2/3")
+    run(JUDGE, "run.jsonl", "--shard 2/3")
     merge()
 
 
 def test_parts_of_different_runs_are_refused() -> None:
     run_shards(JUDGE, 2)
-    run(JUDGE, "other.jsonl", "--shard", "1/3")
-    merge("run.jsonl.shards", "other.jsonl.shards", code=2, err="shards was 2")
-    run((*JUDGE[:-1], "always-yes"), "other.jsonl", "--shard", "2/2", "--replace")
-    places = ("run.jsonl.shards/1-of-2", "other.jsonl.shards/2-of-2")
-    merge(*places, code=2, err="judge was")
-    twice = "copy/1-of-2"
-    shutil.copytree("run.jsonl.shards/1-of-2", twice)
-    merge("run.jsonl.shards", "copy", code=2, err="shard 1/2")
+    run(JUDGE, "other.jsonl", "--shard 1/3")
+    merge("run.jsonl.shards other.jsonl.shards", code=2, err="shards was 2")
+    run("judge debates.jsonl -j always-yes", "other.jsonl", "--shard 2/2 --replace")
+    merge("run.jsonl.shards/1-of-2 other.jsonl.shards/2-of-2", code=2, err="judge was")
+    shutil.copytree("run.jsonl.shards/1-of-2", "copy/1-of-2")
+    merge("run.jsonl.shards copy", code=2, err="shard 1/2")
     assert not Path("run.jsonl").exists()
 
 
@@ -145,22 +145,24 @@ def test_a_damaged_part_is_refused(name: str) -> None:
     run_shards(JUDGE, 2)
     damaged = Path(f"run.jsonl.shards/2-of-2/{name}")
     damaged.write_text(damaged.read_text("utf-8").rpartition('{"unit"')[0])
-    ended = merge(code=1, err="units.jsonl")
-    assert "--shard 2/2" in ended.err
+    ended = merge(code=None, err=name)
+    assert ended.code
+    assert ("--shard 2/2" if name == "units.jsonl" else "run the same command again") in ended.err
     assert not Path("run.jsonl").exists()
 
 
-@pytest.mark.parametrize(("fields", "of_unit", "code"), read_cases("runs/forged_parts.json"))
+@with_cases(("fields", "of_unit", "code"), "runs/forged_parts.json")
 def test_a_part_made_to_harm_is_refused(
     fields: dict[str, Any], of_unit: dict[str, Any], code: int
 ) -> None:
-    run(JUDGE, "run.jsonl", "--shard", "1/1")
+    run(JUDGE, "run.jsonl", "--shard 1/1")
     part = Path("run.jsonl.shards/1-of-1")
     beside = part / "run.jsonl.status.json"
     honest = read_json(beside)
     forged = {**honest, "sha256": sha256(b"{}\n").hexdigest(), **fields, "done": 1}
     forged["identity"] = honest["identity"] | fields.get("identity", {})
     beside.write_text(json.dumps(forged))
+    (part / "run.jsonl").write_text("{}\n")
     (part / "units.jsonl").unlink()
     AppendLog(part / "units.jsonl", RUN, forged).append({"unit": 0, "lines": ["{}"], **of_unit})
     lines = merge(code=code).err.splitlines()
@@ -185,25 +187,22 @@ def test_an_output_of_another_run_is_kept() -> None:
     run_shards(JUDGE, 2)
     Path("run.jsonl").write_text('{"text": "mine"}\n')
     merge(code=2, err="--replace")
-    merge("run.jsonl.shards", "--replace")
+    merge("run.jsonl.shards --replace")
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    read_cases("runs/wrong_shards.json"),
-)
-def test_a_shard_that_cannot_be_made(words: tuple[str, ...], message: str) -> None:
-    touche_rad(*JUDGE, *words, code=2, err=message)
+@with_cases(("words", "message"), "runs/wrong_shards.json")
+def test_a_shard_that_cannot_be_made(words: list[str], message: str) -> None:
+    touche_rad(JUDGE, *words, code=2, err=message)
 
 
 @pytest.mark.long
 def test_the_slurm_array_writes_the_run_of_one_machine() -> None:
     run(JUDGE, "whole.jsonl")
     script = Path(__file__).parents[2] / "docs" / "recipes" / "slurm-array.sh"
-    words = ["bash", script, *JUDGE[:2], "run.jsonl", *JUDGE[2:]]
+    words = ["bash", script, *"judge debates.jsonl run.jsonl -j length".split()]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for task in ("1", "2"):
         slurm = {"SLURM_ARRAY_TASK_ID": task, "SLURM_ARRAY_TASK_COUNT": "2"}
         subprocess.run(words, env={**os.environ, "PATH": path, **slurm}, check=True)
     merge()
-    assert Path("run.jsonl").read_bytes() == Path("whole.jsonl").read_bytes()
+    check_same_as_whole()

@@ -16,7 +16,7 @@ YES = (1, 1, 1, 1)
 NO = (0, 0, 0, 0)
 
 
-def labels_file(path: Path, debates: Sequence[Sequence[Four]]) -> Path:
+def labels_file(path: str | Path, debates: Sequence[Sequence[Four]]) -> Path:
     """Write labels."""
     lines = []
     for turns in debates:
@@ -78,18 +78,18 @@ def without(path: str) -> Change:
     return lambda row: part_of(row, parent).pop(key)
 
 
-def run_file(path: Path, lines: Sequence[Any]) -> Path:
+def run_file(path: str | Path, lines: Sequence[Any]) -> Path:
     """Write a run; a string stands for itself."""
     texts = [line if isinstance(line, str) else json.dumps(line) for line in lines]
     return write_lines(path, texts)
 
 
-def simulations_file(path: Path, lines: Sequence[Any]) -> Path:
-    """Write the debates of the lines of a run."""
-    return run_file(path, [{"simulation": line["simulation"]} for line in lines])
+def simulations_file(path: str | Path, lines: Sequence[Any]) -> Path:
+    """Write the debates of the lines of a run; those of lost debates are empty."""
+    return run_file(path, [line and {"simulation": line["simulation"]} for line in lines])
 
 
-def debates_file(path: Path, names: Mapping[str, int]) -> Path:
+def debates_file(path: str | Path, names: Mapping[str, int]) -> Path:
     """Write simulations: by name, how many turns."""
     lines = []
     for name, turns in names.items():

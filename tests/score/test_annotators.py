@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import with_cases
 from tests.records import read_cases, write_records
 from tests.retrieval.small import annotate_by_hand, opened
 from tests.terminal import touche_rad
@@ -16,23 +17,23 @@ from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, M
 AGENT, EXPERT = read_cases("score/annotations_of_two.json")
 
 
-def write_annotations(path: Path, labels: dict[str, Any]) -> Path:
+def write_annotations(path: str, labels: dict[str, Any]) -> Path:
     records = ({"id": text, "labels": value} for text, value in labels.items())
     return write_records(path, *records)
 
 
-def annotations_of_both(folder: Path) -> tuple[Path, Path]:
-    agent = write_annotations(folder / "agent.jsonl", AGENT)
-    return agent, write_annotations(folder / "expert.jsonl", EXPERT)
+def annotations_of_both() -> tuple[Path, Path]:
+    agent = write_annotations("agent.jsonl", AGENT)
+    return agent, write_annotations("expert.jsonl", EXPERT)
 
 
-def score_report(*paths: Path) -> dict[str, Any]:
+def score_report(*paths: str | Path) -> dict[str, Any]:
     """Return the JSON output of `score`."""
-    return touche_rad("score", *paths, "--json").json  # type: ignore[no-any-return]
+    return touche_rad("score --json", *paths).json  # type: ignore[no-any-return]
 
 
-def test_an_agent_against_an_expert(tmp_path: Path) -> None:
-    report = score_report(*annotations_of_both(tmp_path))
+def test_an_agent_against_an_expert() -> None:
+    report = score_report(*annotations_of_both())
     (row,) = report["rows"]
     assert report["labels"] == ["Causal", "Example", "Value"]
     expected = {
@@ -55,9 +56,9 @@ def test_an_agent_against_an_expert(tmp_path: Path) -> None:
     assert {key: row[key] for key in expected} == pytest.approx(expected)
 
 
-def test_three_annotators_have_an_alpha_of_all(tmp_path: Path) -> None:
-    agent, expert = annotations_of_both(tmp_path)
-    copy = write_annotations(tmp_path / "copy.jsonl", EXPERT)
+def test_three_annotators_have_an_alpha_of_all() -> None:
+    agent, expert = annotations_of_both()
+    copy = write_annotations("copy.jsonl", EXPERT)
     report = score_report(copy, agent, expert)
     assert report["rows"][1]["alpha"] < report["alpha_of_all"] < 1
     shown = touche_rad("score", copy, agent, expert).out
@@ -65,7 +66,7 @@ def test_three_annotators_have_an_alpha_of_all(tmp_path: Path) -> None:
     assert f"all 3 annotators: {alpha}" in shown
 
 
-def test_all_seven_schemes_count_where_only_three_occur(tmp_path: Path) -> None:
+def test_all_seven_schemes_count_where_only_three_occur() -> None:
     scheme_of = {"Causal": Scheme.CAUSAL, "Value": Scheme.VALUE, "Example": Scheme.EXAMPLE}
 
     def with_schemes(labels: dict[str, Any], text: str) -> dict[str, Any]:
@@ -75,51 +76,45 @@ def test_all_seven_schemes_count_where_only_three_occur(tmp_path: Path) -> None:
     expert = {text: with_schemes(EXPERT, text) for text in texts}
     agent = {text: with_schemes(AGENT, text) for text in texts}
     report = score_report(
-        write_annotations(tmp_path / "agent.jsonl", agent),
-        write_annotations(tmp_path / "expert.jsonl", expert),
+        write_annotations("agent.jsonl", agent),
+        write_annotations("expert.jsonl", expert),
     )
     (row,) = report["rows"]
     assert report["labels"] == sorted(Scheme)
     # 4 texts and 7 schemes are 28 pairs: both 4, neither 22, one each 1
     assert row["hamming"] == pytest.approx(2 / 28)
     # what no text has changes neither the others nor the mean of the kappas
-    (row_of_three,) = score_report(*annotations_of_both(tmp_path))["rows"]
+    (row_of_three,) = score_report(*annotations_of_both())["rows"]
     for measure in ("jaccard", "grades", "kappa_macro"):
         assert row[measure] == row_of_three[measure]
 
 
-def test_the_annotations_of_an_index_are_an_annotator(tmp_path: Path) -> None:
+def test_the_annotations_of_an_index_are_an_annotator() -> None:
     arguments = [Argument(id=key, text=f"Text {key}.") for key in ("u1", "u2")]
-    index = opened(arguments, tmp_path / "ix")
+    index = opened(arguments, "ix")
     good = Mark(levels=dict.fromkeys(Dimension, Level.GOOD))
     annotations = [Annotation(marks={Scheme.CAUSAL: good}), Annotation(marks={})]
     records = [annotation.model_dump(mode="json") for annotation in annotations]
     annotate_by_hand(index, records)
     labels = {"u1": {Scheme.CAUSAL.value: 3}, "u2": [Scheme.VALUE.value], "u9": []}
-    expert = write_annotations(tmp_path / "expert.jsonl", labels)
-    (row,) = score_report(tmp_path / "ix", expert)["rows"]
+    expert = write_annotations("expert.jsonl", labels)
+    (row,) = score_report("ix", expert)["rows"]
     assert row["texts"] == 2
     assert row["jaccard"] == 0.5
 
 
-@pytest.mark.parametrize(
-    ("labels", "reason"),
-    read_cases("score/wrong_annotations.json"),
-)
-def test_invalid_and_unrelated_annotations_are_refused(
-    labels: dict[str, Any], reason: str, tmp_path: Path
-) -> None:
-    run = write_annotations(tmp_path / "a.jsonl", labels)
+@with_cases(("labels", "reason"), "score/wrong_annotations.json")
+def test_invalid_and_unrelated_annotations_are_refused(labels: dict[str, Any], reason: str) -> None:
+    run = write_annotations("a.jsonl", labels)
     run.write_text(run.read_text().replace('" u1"', '"u1"'))  # a text annotated twice
-    touche_rad("score", run, write_annotations(tmp_path / "b.jsonl", EXPERT), code=2, err=reason)
+    touche_rad("score", run, write_annotations("b.jsonl", EXPERT), code=2, err=reason)
 
 
-def test_an_index_without_annotations_is_refused(tmp_path: Path) -> None:
-    opened([Argument(id="u1", text="Text.")], tmp_path / "ix")
+def test_an_index_without_annotations_is_refused() -> None:
+    opened([Argument(id="u1", text="Text.")], "ix")
     touche_rad(
-        "score",
-        tmp_path / "ix",
-        write_annotations(tmp_path / "b.jsonl", EXPERT),
+        "score ix",
+        write_annotations("b.jsonl", EXPERT),
         code=2,
         err="--annotate",
     )

@@ -16,6 +16,7 @@ from tests.records import read_json, write_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
+from touche_rad.criteria import grice
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn, Verdict
 from touche_rad.plugins import LoadedJudge
 from touche_rad.score.audit import Audit, Flips, audit
@@ -34,15 +35,15 @@ def make_debate(number: int, content: str = "The law helps many people.") -> Deb
     )
 
 
-def write_run(path: Path, debates: list[Debate]) -> Path:
+def write_run(path: str, debates: list[Debate]) -> Path:
     return write_lines(path, map(files.simulation_line, debates))
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run() -> Path:
     """Three debates of one turn."""
     debates = [make_debate(number, f"Answer {number}: people.") for number in range(3)]
-    return write_run(tmp_path / "run.jsonl", debates)
+    return write_run("run.jsonl", debates)
 
 
 class Judge:
@@ -116,25 +117,31 @@ def test_a_sample_of_the_turns_is_drawn_by_the_seed(run: Path) -> None:
         samples.append({response.content for response in judge.responses})
     assert samples[0] == samples[1]
     assert any(sample != samples[0] for sample in samples)
+    write_lines(run, [*run.read_text().splitlines(), *run.read_text().splitlines()[:1]])
+    for unit, count in {"debate": "3 debates. ", "response": "3 turns. "}.items():
+        criteria = grice().model_copy(update={"unit": unit})
+        assert count in str(run_audit(run, judge, criteria=criteria).lines())
 
 
-def test_the_screen_of_an_audit_and_its_file(run: Path, tmp_path: Path) -> None:
-    command = ("audit", "run.jsonl", "-j", "length", "-j", "always-yes")
-    check_screen("audit.two-judges", touche_rad(*command, "-o", "audit", cwd=tmp_path))
-    record = touche_rad(*command, "--json", cwd=tmp_path).json
-    assert read_json(tmp_path / "audit/audit.json") == record
+def test_the_screen_of_an_audit_and_its_file(run: Path) -> None:
+    line = "audit run.jsonl -j length -j always-yes"
+    check_screen("audit.two-judges", touche_rad(f"{line} -o audit"))
+    record = touche_rad(f"{line} --json").json
+    assert read_json("audit/audit.json") == record
     assert {row["judge"] for row in record["flips"]} == {"length", "always-yes"}
 
 
-def test_a_bad_run_stops_no_other(run: Path, tmp_path: Path) -> None:
+def test_a_bad_run_stops_no_other(run: Path) -> None:
     lines = run.read_text().splitlines()
-    (tmp_path / "lost.jsonl").write_text(f"{lines[0]}\n{{}}\n{lines[2]}\n")
-    (tmp_path / "bad.jsonl").write_text(f"{lines[0]}\nnonsense\n")
-    command = ("audit", "bad.jsonl", "lost.jsonl", "run.jsonl", "--json")
-    ended = touche_rad(*command, cwd=tmp_path, code=1, err="bad.jsonl:2: ")
+    write_lines("lost.jsonl", [lines[0], "{}", lines[2]])
+    write_lines("bad.jsonl", [lines[0], "nonsense"])
+    line = "audit bad.jsonl lost.jsonl run.jsonl"
+    ended = touche_rad(f"{line} --json", code=1, err="bad.jsonl:2: ")
     assert ended.json["turns"] == 5
-    ended = touche_rad(*command, "--skip-bad", cwd=tmp_path, err="bad.jsonl:2: ")
+    ended = touche_rad(f"{line} --json --skip-bad", err="bad.jsonl:2: ")
     assert ended.json["turns"] == 6
+    ended = touche_rad(f"{line} -o out --skip-bad -q", err="bad.jsonl:2: ", mixed=True)
+    assert ended.out.startswith("grounded: ")
 
 
 @pytest.fixture
@@ -144,26 +151,24 @@ def server(server: Scripted) -> Scripted:
     return server
 
 
-def test_the_terminal_audits_a_judge_that_asks_a_model(
-    server: Scripted, run: Path, tmp_path: Path
-) -> None:
-    command = ("audit", run, "-j", "zsl", "-m", f"{server.url}#tiny")
-    touche_rad(*command)
+def test_the_terminal_audits_a_judge_that_asks_a_model(server: Scripted, run: Path) -> None:
+    line = f"audit {run} -j zsl -m {server.url}#tiny"
+    touche_rad(line)
     assert len(server.asked) == 3 * (1 + 7)
-    cached = touche_rad(*command, "--cache", tmp_path / "cache", "--json").json
+    cached = touche_rad(f"{line} --cache cache --json").json
     probes = {row["probe"] for row in cached["flips"]}
     assert len(probes) == 6
     assert "repeat" not in probes, "a cache answers the same request in the same way"
 
 
-def test_a_judge_that_changes_its_mind_is_detected(tmp_path: Path) -> None:
+def test_a_judge_that_changes_its_mind_is_detected() -> None:
     asked: list[tuple[str, Maxim]] = []
 
     def score_differently(response: Response, maxim: Maxim) -> float:
         asked.append((repr(response), maxim))
         return float(maxim is Maxim.MANNER or asked.count(asked[-1]) == 1)
 
-    run = write_run(tmp_path / "run.jsonl", [make_debate(0)])
+    run = write_run("run.jsonl", [make_debate(0)])
     result = run_audit(run, Judge(score_differently))
     assert flips_of(result, "repeat", Maxim.QUALITY).flipped == 1
     assert flips_of(result, "repeat", Maxim.MANNER).flipped == 0

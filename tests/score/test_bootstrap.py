@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.records import read_cases
+from tests.cases import with_cases
 from touche_rad.score.significance import (
     Measured,
     compare,
@@ -87,11 +87,11 @@ def test_ranks_and_p_values_come_from_the_same_comparisons() -> None:
     assert families["base", "f1"] == pytest.approx(dict.fromkeys("abcd", 4 * smallest))
     assert {run for run, _ in families} == {"a", "base"}
     assert families["a", "kappa"] == pytest.approx(of_a)
+    tied = rank(figures_of(20, a=0.3, b=0.1 + 0.2), "f1", 20)
+    assert [run.place for run in tied.runs] == [1, 1], "equal, apart from errors of arithmetic"
 
 
-@pytest.mark.parametrize(
-    ("units", "ranks"), read_cases("score/few_debates_give_no_interval_no_p_and_no.json")
-)
+@with_cases(("units", "ranks"), "score/few_debates_give_no_interval_no_p_and_no.json")
 def test_few_debates_give_no_interval_no_p_and_no_rank(units: int, ranks: bool) -> None:
     figures = figures_of(units, a=0.8, b=0.4)
     ranking = rank(figures, "f1", units)

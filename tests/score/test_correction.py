@@ -45,9 +45,9 @@ def test_an_f1_is_possible_if_nearly_all_turns_have_a_label() -> None:
     assert correction.f1(turns).value == pytest.approx(68 / (35 + 34 + 4 * 25 / 23))
 
 
-def test_with_few_labelled_debates_there_is_no_interval(tmp_path: Path) -> None:
+def test_with_few_labelled_debates_there_is_no_interval() -> None:
     for labelled in (5, 6):
-        row, *_ = corrected(*write_study(tmp_path, labelled=labelled))["rows"]
+        row, *_ = corrected(*write_study(labelled=labelled))["rows"]
         assert (row["yes_low"] is None) == (labelled == 5)
 
 
@@ -65,7 +65,7 @@ def test_every_interval_contains_its_value_and_lies_between_0_and_1() -> None:
                 assert 0 <= low <= result.value <= high <= 1
 
 
-def write_study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:
+def write_study(*, labelled: int) -> tuple[Path, Path]:
     """Write a run of 40 debates, and labels of the first of them."""
     lines = []
     labels = []
@@ -75,24 +75,24 @@ def write_study(tmp_path: Path, *, labelled: int) -> tuple[Path, Path]:
         known = number < labelled
         labels.append([(int(label) if known else None,) * 4 for label in TRUTH[turns]])
     return (
-        run_file(tmp_path / "judge.jsonl", lines),
-        labels_file(tmp_path / "labels.jsonl", labels),
+        run_file("judge.jsonl", lines),
+        labels_file("labels.jsonl", labels),
     )
 
 
 def corrected(run: Path, labels: Path) -> dict[str, Any]:
     """Return the JSON output of `score --correct`."""
-    return touche_rad("score", run, labels, "--correct", "--json").json  # type: ignore[no-any-return]
+    return touche_rad("score --correct --json", run, labels).json  # type: ignore[no-any-return]
 
 
-def test_the_command_prints_the_corrected_figures_of_each_maxim(tmp_path: Path) -> None:
-    write_study(tmp_path, labelled=12)
-    ended = touche_rad("score", "judge.jsonl", "labels.jsonl", "--correct", cwd=tmp_path)
+def test_the_command_prints_the_corrected_figures_of_each_maxim() -> None:
+    write_study(labelled=12)
+    ended = touche_rad("score judge.jsonl labels.jsonl --correct")
     check_screen("score.correct", ended)
 
 
-def test_missing_verdicts_are_noes_and_reported(tmp_path: Path) -> None:
-    run, labels = write_study(tmp_path, labelled=12)
+def test_missing_verdicts_are_noes_and_reported() -> None:
+    run, labels = write_study(labelled=12)
     _, second, rest = run.read_text().split("\n", 2)
     run.write_text("\n".join(["{}", second.replace('{"score"', '{"x"', 1), rest]))
     report = corrected(run, labels)
@@ -100,12 +100,12 @@ def test_missing_verdicts_are_noes_and_reported(tmp_path: Path) -> None:
     lost, missing = report["warnings"]
     assert lost.startswith("judge: lost debate: line 1, debate 1: 20 ")
     assert missing.startswith("judge: missing verdict: line 2, debate 2, turn 1, quantity: 1 ")
-    touche_rad("score", run, labels, "--correct", out=lost)
+    touche_rad("score --correct", run, labels, out=lost)
 
 
 @pytest.mark.parametrize("chosen", [False, True])
-def test_labels_that_are_no_random_sample_are_named(tmp_path: Path, chosen: bool) -> None:
-    run, labels = write_study(tmp_path, labelled=24)
+def test_labels_that_are_no_random_sample_are_named(chosen: bool) -> None:
+    run, labels = write_study(labelled=24)
     if chosen:  # only where the label is yes
         lines = read_records(labels)
         for turns in lines:
@@ -116,5 +116,5 @@ def test_labels_that_are_no_random_sample_are_named(tmp_path: Path, chosen: bool
     assert [text.split(": ")[1] for text in report["warnings"]] == ["quality"] * chosen
 
 
-def test_labels_without_a_label_cannot_correct(tmp_path: Path) -> None:
-    touche_rad("score", *write_study(tmp_path, labelled=0), "--correct", code=2, err="labels.jsonl")
+def test_labels_without_a_label_cannot_correct() -> None:
+    touche_rad("score --correct", *write_study(labelled=0), code=2, err="labels.jsonl")

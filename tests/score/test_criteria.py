@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import with_cases
 from tests.records import read_cases
 from tests.report.makers import Page
 from tests.score.makers import run_file, user_turn
@@ -18,6 +19,7 @@ from touche_rad.files.criteria import read_criteria
 
 MINE = (Path(__file__).parents[1] / "mine.toml").read_text("utf-8")
 DEBATES = 12
+SCORE = "score judge.jsonl labels.jsonl --criteria mine.toml"
 LABELS, ANSWERS = read_cases("score/labels_and_answers.json")
 """Labels of the turns of each debate, and answers to them."""
 
@@ -36,29 +38,27 @@ def verdicts_line(name: str, answers: list[tuple[str, int, str]], tag: str) -> d
     return {"simulation": simulation, "userTurnsEvaluations": turns, "criteria": tag}
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
-    (tmp_path / "mine.toml").write_text(MINE)
-    tag = read_criteria(str(tmp_path / "mine.toml")).tag
+@pytest.fixture(autouse=True)
+def _study() -> None:
+    """Write the verdicts of two judges on debates with labels."""
+    Path("mine.toml").write_text(MINE)
+    tag = read_criteria("mine.toml").tag
     names = [f"bees{number}" for number in range(DEBATES)]
     right = [
         ("yes" if label["clear"] else "no", label["strong"], label["kind_of"]) for label in LABELS
     ]
     for file, answers in (("judge", ANSWERS), ("right", right)):
         lines = [verdicts_line(name, answers, tag) for name in names]
-        run_file(tmp_path / f"{file}.jsonl", lines)
-    run_file(tmp_path / "labels.jsonl", [LABELS] * DEBATES)
-    return tmp_path
+        run_file(f"{file}.jsonl", lines)
+    run_file("labels.jsonl", [LABELS] * DEBATES)
 
 
-def score(folder: Path, *arguments: str, code: int = 0) -> dict[str, Any]:
-    return touche_rad(
-        "score", *arguments, "--criteria", "mine.toml", "--json", cwd=folder, code=code
-    ).json  # type: ignore[no-any-return]
+def score(line: str) -> dict[str, Any]:
+    return touche_rad(f"score --criteria mine.toml --json {line}").json  # type: ignore[no-any-return]
 
 
-def test_each_kind_has_its_measures_and_trivial_baselines(folder: Path) -> None:
-    report = score(folder, "judge.jsonl", "labels.jsonl")
+def test_each_kind_has_its_measures_and_trivial_baselines() -> None:
+    report = score("judge.jsonl labels.jsonl")
     rows = {(row["run"], row["maxim"]): row for row in report["rows"]}
     clear, strong, kind = (rows["judge", key] for key in ("clear", "strong", "kind_of"))
     # One of each cell of yes and no.
@@ -83,39 +83,30 @@ def test_each_kind_has_its_measures_and_trivial_baselines(folder: Path) -> None:
     assert rows["most-frequent", "kind_of"]["macro_f1"] == pytest.approx((2 / 3) / 3)
 
 
-def test_the_screens_of_one_run_and_of_several(folder: Path) -> None:
-    mine = ("--criteria", "mine.toml", "--samples", "200")
-    for screen, runs in (("one-run", ["judge"]), ("several-runs", ["judge", "right"])):
-        paths = [f"{run}.jsonl" for run in runs]
-        ended = touche_rad("score", *paths, "labels.jsonl", *mine, cwd=folder)
+def test_the_screens_of_one_run_and_of_several() -> None:
+    for screen, runs in (("one-run", "judge.jsonl"), ("several-runs", "judge.jsonl right.jsonl")):
+        ended = touche_rad(f"score {runs} labels.jsonl --criteria mine.toml --samples 200")
         check_screen(f"score.criteria.{screen}", ended)
 
 
-@pytest.mark.parametrize(
-    ("label", "facts"),
-    read_cases("score/a_label_outside_its_answers_has_its_plac.json"),
-)
-def test_a_label_outside_its_answers_has_its_place(
-    folder: Path, label: dict[str, Any], facts: list[str]
-) -> None:
-    run_file(folder / "labels.jsonl", [[{**LABELS[0], **label}, *LABELS[1:]], [LABELS] * 11])
-    arguments = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml")
-    ended = touche_rad("score", *arguments, cwd=folder, code=2)
+@with_cases(("label", "facts"), "score/a_label_outside_its_answers_has_its_plac.json")
+def test_a_label_outside_its_answers_has_its_place(label: dict[str, Any], facts: list[str]) -> None:
+    run_file("labels.jsonl", [[{**LABELS[0], **label}, *LABELS[1:]], [LABELS] * 11])
+    ended = touche_rad(SCORE, code=2)
     assert ended.err.count("\n") == 1
     for fact in facts:
         assert fact in ended.err
 
 
-def test_labels_of_half_of_the_criteria_are_scored_and_named(folder: Path) -> None:
-    runs = ("judge.jsonl", "other.jsonl")
-    (folder / runs[1]).write_text((folder / runs[0]).read_text().replace("bees", "wasps"))
-    words = (*runs, "--criteria", "mine.toml", "--summary", "-o", "labels.jsonl", "--replace")
-    touche_rad("label", *words, cwd=folder)
-    template = (folder / "labels.jsonl").read_text()
-    (folder / "labels.jsonl").write_text(template.replace('"clear": null', '"clear": 1'))
-    people = score(folder, *runs, "labels.jsonl")
+def test_labels_of_half_of_the_criteria_are_scored_and_named() -> None:
+    Path("other.jsonl").write_text(Path("judge.jsonl").read_text().replace("bees", "wasps"))
+    label = "label judge.jsonl other.jsonl --criteria mine.toml --summary -o labels.jsonl --replace"
+    touche_rad(label)
+    template = Path("labels.jsonl").read_text()
+    Path("labels.jsonl").write_text(template.replace('"clear": null', '"clear": 1'))
+    people = score("judge.jsonl other.jsonl labels.jsonl")
     assert {row["maxim"] for row in people["rows"]} == {"mean", "clear"}
-    report = score(folder, runs[0], "labels.jsonl")
+    report = score("judge.jsonl labels.jsonl")
     assert report["debates"] == DEBATES  # not those of the other run
     rows = {row["maxim"]: row for row in report["rows"] if row["run"] == "judge"}
     assert rows["mean"]["value"] == rows["clear"]["value"] == pytest.approx(2 / 3)
@@ -123,21 +114,17 @@ def test_labels_of_half_of_the_criteria_are_scored_and_named(folder: Path) -> No
     assert without == ["strong", "kind_of"]
 
 
-def test_a_run_of_other_criteria_is_refused(folder: Path) -> None:
-    (folder / "mine.toml").write_text(MINE.replace("How strong", "Really, how strong"))
-    arguments = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml")
-    ended = touche_rad("score", *arguments, cwd=folder, code=2, err="judge.jsonl")
+def test_a_run_of_other_criteria_is_refused() -> None:
+    Path("mine.toml").write_text(MINE.replace("How strong", "Really, how strong"))
+    ended = touche_rad(SCORE, code=2, err="judge.jsonl")
     assert "undo the change" in ended.err
-    touche_rad("score", "judge.jsonl", "labels.jsonl", cwd=folder, code=2, err="labels.jsonl")
-    touche_rad("score", *arguments, "--strict", cwd=folder, code=2, err="--strict")
+    touche_rad("score judge.jsonl labels.jsonl", code=2, err="labels.jsonl")
+    touche_rad(f"{SCORE} --strict", code=2, err="--strict")
 
 
-def test_shares_and_means_are_corrected_by_kind(folder: Path) -> None:
-    run_file(folder / "labels.jsonl", [LABELS] * 8 + [[{}] * 4] * 4)
-    rows = {
-        row["maxim"]: row
-        for row in score(folder, "right.jsonl", "labels.jsonl", "--correct")["rows"]
-    }
+def test_shares_and_means_are_corrected_by_kind() -> None:
+    run_file("labels.jsonl", [LABELS] * 8 + [[{}] * 4] * 4)
+    rows = {row["maxim"]: row for row in score("right.jsonl labels.jsonl --correct")["rows"]}
     categories = [f"kind_of: {name}" for name in ("causal", "example", "none")]
     assert list(rows) == ["clear", "strong", *categories]
     # The mean of 1, 2, 3, 3, where 1 is 0 and 3 is 1, and the shares of the categories.
@@ -148,8 +135,8 @@ def test_shares_and_means_are_corrected_by_kind(folder: Path) -> None:
     assert [key for key in rows if rows[key]["f1"] is not None] == ["clear"]
 
 
-def test_means_without_labels_leave_out_categories(folder: Path) -> None:
-    ended = touche_rad("score", "judge.jsonl", "--criteria", "mine.toml", "--json", cwd=folder)
+def test_means_without_labels_leave_out_categories() -> None:
+    ended = touche_rad("score judge.jsonl --criteria mine.toml --json")
     report = ended.json
     assert report["notes"][0].startswith("kind_of has categories")
     rows = {row["maxim"]: row["yes"] for row in report["rows"]}
@@ -158,28 +145,26 @@ def test_means_without_labels_leave_out_categories(folder: Path) -> None:
     assert list(rows)[:4] == ["mean", "clear", "strong", "kind_of: causal"]
 
 
-def test_rows_of_single_verdicts_and_labels_have_the_answers_of_each_kind(folder: Path) -> None:
-    words = ("judge.jsonl", "labels.jsonl", "--criteria", "mine.toml", "--per", "debate", "--json")
-    rows = touche_rad("score", *words, cwd=folder).json[:3]
+def test_rows_of_single_verdicts_and_labels_have_the_answers_of_each_kind() -> None:
+    rows = touche_rad(f"{SCORE} --per debate --json").json[:3]
     assert [(row["yes"], row["agree"]) for row in rows] == [(2, 2), (0, 2), (0, 3)]
-    criteria = read_criteria(str(folder / "mine.toml"))
-    labels = frames.labels(folder / "labels.jsonl", criteria=criteria)
+    criteria = read_criteria("mine.toml")
+    labels = frames.labels("labels.jsonl", criteria=criteria)
     assert labels["answer"].tolist()[:3] == ["yes", "1", "causal"]
 
 
-def report(folder: Path, *arguments: str) -> dict[str, Any]:
-    call = ("report", "--criteria", "mine.toml", "-o", "page.html", *arguments)
-    touche_rad(*call, cwd=folder)
-    return Page(folder / "page.html").data
+def report(line: str) -> dict[str, Any]:
+    touche_rad(f"report --criteria mine.toml -o page.html {line}")
+    return Page("page.html").data
 
 
-def test_a_report_has_the_labels_and_the_agreement_by_kind(folder: Path) -> None:
-    data = report(folder, "judge.jsonl", "right.jsonl", "--labels", "labels.jsonl")
+def test_a_report_has_the_labels_and_the_agreement_by_kind() -> None:
+    data = report("judge.jsonl right.jsonl --labels labels.jsonl")
     assert data["data-debates"]["debates"][0][7:9] == ["yAAnCByCBnBCyAAyBAnCBnCC", "yAAyBAnCBnCC"]
     # Of yes and no; of the scale, as above; and of the categories, 3 of 4 of which agree.
     kappas = [0, 1 - (2 / 4) / (22 / 16), (12 - 5) / (16 - 5)]
     kappa = pytest.approx(fmean(kappas))
-    assert data["report"]["agreement"]["rows"] == [[], [1], [kappa, kappa]]
+    assert data["report"]["agreement"]["rows"] == [[], [[1, 48]], [[kappa, 48]] * 2]
     # The mean of the judge's answers 1, 3, 3, 2 of the scale, and its most frequent category.
     tables = {table["caption"]: table["values"][0] for table in data["report"]["claims"]["tables"]}
     assert tables == {
@@ -192,27 +177,26 @@ def test_a_report_has_the_labels_and_the_agreement_by_kind(folder: Path) -> None
     assert ("exact kappa" in names, "kappa" in names) == (True, False)
 
 
-def test_turns_on_which_people_disagree_are_counted(folder: Path) -> None:
+def test_turns_on_which_people_disagree_are_counted() -> None:
     """Two differ on the first turn; on the second only one knows, and the third is no object."""
     turns: list[dict[str, Any]] = [dict(labels) for labels in LABELS]
     for turn, answers in zip(turns, ({"ana": 1, "ben": 3}, {"ana": 1, "ben": None}), strict=False):
         turn["strong"] = None
         turn["annotators"] = {name: {"strong": answer} for name, answer in answers.items()}
     turns[2] |= {"strong": None, "annotators": {"ana": 1, "ben": 3}}
-    run_file(folder / "labels.jsonl", [turns] * DEBATES)
-    rows = score(folder, "judge.jsonl", "labels.jsonl", "--correct")["rows"]
+    run_file("labels.jsonl", [turns] * DEBATES)
+    rows = score("judge.jsonl labels.jsonl --correct")["rows"]
     assert [row["unsettled"] for row in rows] == [0, DEBATES, 0, 0, 0]
-    words = ("score", "judge.jsonl", "labels.jsonl", "--criteria", "mine.toml")
     left_out = f"strong: {DEBATES} turns left out: people disagree"
-    touche_rad(*words, "--correct", cwd=folder, out=left_out)
-    data = report(folder, "judge.jsonl", "--labels", "labels.jsonl")["report"]
+    touche_rad(f"{SCORE} --correct", out=left_out)
+    data = report("judge.jsonl --labels labels.jsonl")["report"]
     assert left_out in str(data["faults"])
 
 
-def test_a_verdict_on_a_whole_debate_stands_at_its_last_turn(folder: Path) -> None:
-    (folder / "mine.toml").write_text(f'unit = "debate"\n{MINE}')
-    line = verdicts_line("bees", ANSWERS, read_criteria(str(folder / "mine.toml")).tag)
+def test_a_verdict_on_a_whole_debate_stands_at_its_last_turn() -> None:
+    Path("mine.toml").write_text(f'unit = "debate"\n{MINE}')
+    line = verdicts_line("bees", ANSWERS, read_criteria("mine.toml").tag)
     del line["userTurnsEvaluations"][1:]
-    run_file(folder / "judge.jsonl", [line])
-    (debate,) = report(folder, "judge.jsonl")["data-debates"]["debates"]
+    run_file("judge.jsonl", [line])
+    (debate,) = report("judge.jsonl")["data-debates"]["debates"]
     assert debate[7] == "---------yAA"

@@ -10,6 +10,7 @@ import pytest
 
 from tests.records import write_records
 from tests.refusals import expect_error
+from tests.report.makers import Page
 from tests.score.makers import (
     NO,
     YES,
@@ -19,9 +20,9 @@ from tests.score.makers import (
     run_file,
     user_turn,
 )
+from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError
-from touche_rad.report.boards import boards_of
 from touche_rad.score import Policy, score, score_judgements
 
 ALL = dict.fromkeys(Maxim, "yes")
@@ -35,26 +36,26 @@ def make_example(name: str, turn: int, labels: Mapping[str, str] = ALL) -> dict[
 
 
 @pytest.fixture
-def truth(tmp_path: Path) -> Path:
-    return labels_file(tmp_path / "labels.jsonl", [[YES, NO, (1, 0, None, 1)], [YES, YES]])
+def truth() -> Path:
+    return labels_file("labels.jsonl", [[YES, NO, (1, 0, None, 1)], [YES, YES]])
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
+def run() -> Path:
     """A judge that is wrong on the second turn of bees, and right elsewhere."""
     lines = [evaluation([YES, YES, (1, 0, 1, 1)], "bees"), evaluation([YES, YES], "cats")]
-    return run_file(tmp_path / "judge.jsonl", lines)
+    return run_file("judge.jsonl", lines)
 
 
 @pytest.fixture
-def examples(tmp_path: Path) -> Path:
+def examples() -> Path:
     """The second turn of bees."""
-    return write_records(tmp_path / "examples.jsonl", make_example("bees", 1))
+    return write_records("examples.jsonl", make_example("bees", 1))
 
 
-def test_an_example_is_found_by_its_words(run: Path, truth: Path, tmp_path: Path) -> None:
+def test_an_example_is_found_by_its_words(run: Path, truth: Path) -> None:
     others = [make_example("bees", 1), make_example("dogs", 0)]
-    path = write_records(tmp_path / "examples.jsonl", *others)
+    path = write_records("examples.jsonl", *others)
     before = score_judgements([run], truth, samples=100)
     after = score_judgements([run], truth, samples=100, exclude=path)
     assert before.excluded == 0
@@ -66,10 +67,10 @@ def test_an_example_is_found_by_its_words(run: Path, truth: Path, tmp_path: Path
 
 
 def test_an_example_of_one_criterion_stays_in_the_scores_of_the_others(
-    run: Path, truth: Path, tmp_path: Path
+    run: Path, truth: Path
 ) -> None:
     examples = [make_example("bees", 1, {"manner": "no"}), make_example("bees", 2, ALL)]
-    path = write_records(tmp_path / "examples.jsonl", *examples)
+    path = write_records("examples.jsonl", *examples)
     report = score_judgements([run], truth, samples=100, exclude=path)
     rows = [row for row in report.rows if row.run == "always-yes" and row.maxim != "mean"]
     assert [(row.tp, row.fp) for row in rows] == [(3, 1), (3, 1), (3, 1), (3, 0)]
@@ -77,15 +78,15 @@ def test_an_example_of_one_criterion_stays_in_the_scores_of_the_others(
 
 
 @pytest.fixture
-def bare(tmp_path: Path) -> Path:
+def bare() -> Path:
     """A run without debates."""
-    return run_file(tmp_path / "bare.jsonl", [evaluation([YES, YES, YES]), evaluation([YES, YES])])
+    return run_file("bare.jsonl", [evaluation([YES, YES, YES]), evaluation([YES, YES])])
 
 
 def test_examples_are_found_in_the_labelled_debates_too(
-    bare: Path, truth: Path, examples: Path, tmp_path: Path
+    bare: Path, truth: Path, examples: Path
 ) -> None:
-    debates = debates_file(tmp_path / "debates.jsonl", {"bees": 3, "cats": 2})
+    debates = debates_file("debates.jsonl", {"bees": 3, "cats": 2})
     policy = Policy(debates=debates)
     report = score_judgements([bare], truth, samples=100, policy=policy, exclude=examples)
     assert report.excluded == 1
@@ -99,18 +100,21 @@ def test_examples_of_other_turns_and_a_strict_policy_are_refused(
         score([bare], truth, policy=Policy(strict=strict), exclude=examples)
 
 
-def test_a_bad_line_of_examples_has_its_place(run: Path, truth: Path, tmp_path: Path) -> None:
+def test_a_bad_line_of_examples_has_its_place(run: Path, truth: Path) -> None:
     lines = [make_example("bees", 1), {"user": "x"}]
-    examples = write_records(tmp_path / "examples.jsonl", *lines)
+    examples = write_records("examples.jsonl", *lines)
     with expect_error(r"examples.jsonl:2: system: ", InputError):
         score([run], truth, exclude=examples)
 
 
-def test_turns_with_a_label_on_any_criterion_are_counted(run: Path, tmp_path: Path) -> None:
+def test_turns_with_a_label_on_any_criterion_are_counted(run: Path) -> None:
     truth = labels_file(
-        tmp_path / "labels.jsonl",
+        "labels.jsonl",
         [[YES, (1, None, None, None), (None, None, None, None)], [NO, (None, 1, 1, 0)]],
     )
     report = score_judgements([run], truth, samples=100)
     assert report.turns == 4
-    assert "2 labelled debates, 4 turns. " in boards_of(report)[0]["note"]
+    touche_rad("report", run, "--labels", truth, "-o", "page.html")
+    page = Page("page.html").data["report"]
+    assert "2 labelled debates, 4 turns. " in page["boards"][0]["note"]
+    assert [in_common for _, in_common in page["agreement"]["rows"][1]] == [4]

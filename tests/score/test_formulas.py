@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.records import read_cases
+from tests.cases import with_cases
 from touche_rad.score import confusion, measures
 from touche_rad.score.measures import Counts, f1, precision, recall, says_yes
 
@@ -55,10 +55,7 @@ def test_the_other_measures() -> None:
     assert measures.macro(f1, counts) == pytest.approx((40 / 55 + 30 / 45) / 2)
 
 
-@pytest.mark.parametrize(
-    ("cells", "kappa", "mcc"),
-    read_cases("score/the_edges_of_kappa_and_mcc.json"),
-)
+@with_cases(("cells", "kappa", "mcc"), "score/the_edges_of_kappa_and_mcc.json")
 def test_the_edges_of_kappa_and_mcc(cells: str, kappa: float | None, mcc: float | None) -> None:
     counts = Counts(*map(int, cells.split()))
     table = np.array([[counts.tn, counts.fp], [counts.fn, counts.tp]])

@@ -43,9 +43,7 @@ OFFICIAL = read_table("score/official_table.tsv")
 
 
 @pytest.mark.parametrize("printed", OFFICIAL)
-def test_the_mean_row_is_the_score_of_the_official_table(
-    printed: list[str], tmp_path: Path
-) -> None:
+def test_the_mean_row_is_the_score_of_the_official_table(printed: list[str]) -> None:
     """A run with the printed precision and recall has the printed mean of the four F1."""
     _, *figures, wanted = printed
     labels, scores = {}, {}
@@ -55,9 +53,9 @@ def test_the_mean_row_is_the_score_of_the_official_table(
         fp = min(100 - yes, round(tp * 100 / precision) - tp)
         labels[maxim] = [1] * yes + [0] * (100 - yes)
         scores[maxim] = [1] * tp + [0] * (yes - tp) + [1] * fp + [0] * (100 - yes - fp)
-    truth = labels_file(tmp_path / "labels.jsonl", in_fives(by_maxim(labels)))
+    truth = labels_file("labels.jsonl", in_fives(by_maxim(labels)))
     lines = [evaluation(turns) for turns in in_fives(by_maxim(scores))]
-    run = run_file(tmp_path / "judge.jsonl", lines)
+    run = run_file("judge.jsonl", lines)
     report = score_judgements([run], truth, samples=100)
     assert row(report, "judge", "mean").f1 == pytest.approx(int(wanted) / 100, abs=0.012)
     for maxim, yes in YES_SHARES.items():
@@ -81,11 +79,11 @@ SCORES = [[(0.9, 0.2, 0.5, 0.1), (0.6, 0.8, 1, 1)], [(0.4, 0.7, 0.9, 1), (1, 1, 
     ],
 )
 def test_rows_counted_by_hand(
-    tmp_path: Path, maxim: str, cells: tuple[int, ...], figures: tuple[float, ...]
+    maxim: str, cells: tuple[int, ...], figures: tuple[float, ...]
 ) -> None:
     """A file of labels is known by its content."""
-    truth = labels_file(tmp_path / "no-such-ending", LABELS)
-    run = run_file(tmp_path / "judge.jsonl", [evaluation(turns) for turns in SCORES])
+    truth = labels_file("no-such-ending", LABELS)
+    run = run_file("judge.jsonl", [evaluation(turns) for turns in SCORES])
     with expect_error(r"judge\.jsonl "):
         score([run], run)
     report = score([run], truth, samples=200)
@@ -96,10 +94,10 @@ def test_rows_counted_by_hand(
     assert counted.labelled == sum(cells)
 
 
-def test_a_maxim_without_labels_is_reported_and_left_out_of_the_mean(tmp_path: Path) -> None:
-    truth = labels_file(tmp_path / "labels.jsonl", [[(1, 1, None, 0)], [(1, 0, None, 1)]])
+def test_a_maxim_without_labels_is_reported_and_left_out_of_the_mean() -> None:
+    truth = labels_file("labels.jsonl", [[(1, 1, None, 0)], [(1, 0, None, 1)]])
     lines = [evaluation([(1, 1, 1, 1)]), evaluation([(1, 1, 1, 1)])]
-    report = score_judgements([run_file(tmp_path / "judge.jsonl", lines)], truth, samples=100)
+    report = score_judgements([run_file("judge.jsonl", lines)], truth, samples=100)
     assert row(report, "judge", "relation").f1 == 0.0
     assert row(report, "judge", "relation").accuracy is None
     assert row(report, "judge", "mean").f1 == pytest.approx((1 + 2 / 3 + 2 / 3) / 3)
@@ -111,13 +109,12 @@ def test_a_maxim_without_labels_is_reported_and_left_out_of_the_mean(tmp_path: P
 class Planted:
     """Twenty debates of five turns, and judges that are right with a given chance."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
+    def __init__(self) -> None:
         self.generator = random.Random(4)
         self.labels = []
         for _ in range(20):
             self.labels.append([tuple(self.generator.choices((0, 1), k=4)) for _ in range(5)])
-        self.truth = labels_file(folder / "labels.jsonl", self.labels)
+        self.truth = labels_file("labels.jsonl", self.labels)
 
     def judge(self, name: str, right: float) -> Path:
         def score(label: int) -> int:
@@ -126,12 +123,12 @@ class Planted:
         lines = []
         for turns in self.labels:
             lines.append(evaluation([[*map(score, turn)] for turn in turns]))
-        return run_file(self.folder / f"{name}.jsonl", lines)
+        return run_file(f"{name}.jsonl", lines)
 
 
 @pytest.fixture
-def planted(tmp_path: Path) -> Planted:
-    return Planted(tmp_path)
+def planted() -> Planted:
+    return Planted()
 
 
 def test_a_clearly_better_run_is_significant(planted: Planted) -> None:
@@ -157,10 +154,10 @@ def test_the_seed_decides_intervals_and_nothing_else(planted: Planted) -> None:
 
 @pytest.mark.parametrize(("debates", "warnings"), [(1, 1), (19, 1), (20, 0)])
 def test_fewer_than_twenty_debates_have_a_warning_and_one_has_no_interval_and_no_p(
-    tmp_path: Path, debates: int, warnings: int
+    debates: int, warnings: int
 ) -> None:
-    truth = labels_file(tmp_path / "labels.jsonl", LABELS[:1] * debates)
-    run = run_file(tmp_path / "judge.jsonl", [evaluation(SCORES[0])] * debates)
+    truth = labels_file("labels.jsonl", LABELS[:1] * debates)
+    run = run_file("judge.jsonl", [evaluation(SCORES[0])] * debates)
     report = score_judgements([run], truth, samples=10)
     few = [problem.message for problem in report.problems if problem.kind is ProblemKind.FEW]
     assert [text.partition(":")[0] for text in few] == [f"{debates} debates"] * warnings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 from pathlib import Path
@@ -11,7 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.records import read_cases, read_records
+from tests.cases import with_cases
+from tests.records import read_records
 from tests.report.makers import Page
 from tests.score.makers import evaluation, put, run_file, simulations_file
 from tests.screens import check_screen
@@ -26,8 +28,8 @@ LABELS = {team: (CHANCE.random((CLAIMS, 2)) < share).astype(int) for team, share
 """The labels of each team's turns, two for each claim."""
 
 
-@pytest.fixture
-def folder(tmp_path: Path) -> Path:
+@pytest.fixture(autouse=True)
+def _write_runs() -> None:
     """Two teams on the same claims; their judge is wrong on each tenth claim; and mixed labels."""
     labels = []
     for team, of_team in LABELS.items():
@@ -43,74 +45,90 @@ def folder(tmp_path: Path) -> Path:
                 of_people.append({**dict.fromkeys(Maxim, label), "words": words})
             labels.insert(claim, of_people)
             judged.append(line)
-        run_file(tmp_path / f"{team}.judged.jsonl", judged)
-        simulations_file(tmp_path / f"{team}.jsonl", judged)
-    run_file(tmp_path / "labels.jsonl", labels)
-    return tmp_path
+        run_file(f"{team}.judged.jsonl", judged)
+        simulations_file(f"{team}.jsonl", judged)
+    run_file("labels.jsonl", labels)
 
 
-def score(folder: Path, *words: str) -> dict[str, Any]:
-    return touche_rad("score", *words, "--json", "--samples", "500", cwd=folder).json  # type: ignore[no-any-return]
+def score(*words: str) -> dict[str, Any]:
+    return touche_rad("score --json --samples 500", *words).json  # type: ignore[no-any-return]
 
 
-def test_debaters_are_ranked_by_the_labels_on_their_turns(folder: Path) -> None:
-    report = score(folder, "team2.jsonl", "team1.jsonl", "labels.jsonl")
+def board_of(*words: str) -> Any:
+    """Write a report, and return its only ranking."""
+    touche_rad("report -o page.html --replace", *words)
+    (board,) = Page("page.html").data["report"]["boards"]
+    return board
+
+
+def test_debaters_are_ranked_by_the_labels_on_their_turns() -> None:
+    report = score("team2.jsonl", "team1.jsonl", "labels.jsonl")
     for row in report["rows"]:
         assert row["yes"] == pytest.approx(LABELS[row["run"]].mean())
         assert row["low"] < row["yes"] < row["high"]
     assert report["ranking"][1] == {"run": "team2", "rank": 2, "place": 2}
     assert report["claims"] == CLAIMS
     assert report["comparisons"][0]["p_holm"] < 0.05
-    lines = read_records(folder / "team1.jsonl")
+    lines = read_records("team1.jsonl")
     for line in lines:  # equal to people
         line["simulation"]["userTurns"][0]["systemResponse"]["response"]["seconds"] = 1
-    run_file(folder / "twin.jsonl", lines)
+    run_file("twin.jsonl", lines)
     for runs in (("team1.jsonl", "twin.jsonl"), ("twin.jsonl", "team1.jsonl")):
-        rows = score(folder, *runs, "labels.jsonl")["rows"]
+        rows = score(*runs, "labels.jsonl")["rows"]
         assert [row | {"run": ""} for row in rows[:5]] == [row | {"run": ""} for row in rows[5:]]
-    ended = touche_rad("score", "team1.jsonl", "team2.jsonl", "labels.jsonl", cwd=folder)
+    words = ("score", "team1.jsonl", "team2.jsonl", "labels.jsonl")
+    ended = touche_rad(*words)
     check_screen("score.people", ended)
+    for row in csv.DictReader(touche_rad(*words, "--csv").out.splitlines()):
+        assert [row["turns"], row["labelled"], row["mean_unsettled"]] == ["60", "60", ""]
 
 
-def test_lost_debates_make_people_as_uncertain_as_a_judge_that_agrees(folder: Path) -> None:
+def test_lost_debates_make_people_as_uncertain_as_a_judge_that_agrees() -> None:
     for team, of_team in LABELS.items():
-        lines = read_records(folder / f"{team}.judged.jsonl")
+        lines = read_records(f"{team}.judged.jsonl")
         for line, labels in zip(lines, of_team.tolist(), strict=True):
             for turn, label in zip(line["userTurnsEvaluations"], labels, strict=True):
                 turn |= {maxim: {"score": label} for maxim in turn}
-        kept = lines[: 12 if team == "team1" else CLAIMS]
-        run_file(folder / f"{team}.judged.jsonl", kept)
-        simulations_file(folder / f"{team}.jsonl", kept)
-    of_judge = score(folder, "team1.judged.jsonl", "team2.judged.jsonl")["rows"]
-    of_people = score(folder, "team1.jsonl", "team2.jsonl", "labels.jsonl")["rows"]
+        if team == "team1":
+            lines[:18] = [{}] * 18
+        run_file(f"{team}.judged.jsonl", lines)
+        simulations_file(f"{team}.jsonl", lines)
+    runs = ["team1.judged.jsonl", "team2.judged.jsonl"]
+    run_file("short.jsonl", lines[:17:-1])
+    for others, first in ((runs[:1], 18), (["short.jsonl", *runs], 0), ([*runs, "short.jsonl"], 0)):
+        touche_rad("report -o page.html --replace", *others)
+        claims = Page("page.html").data["data-debates"]["claims"]
+        assert claims == [f"{place + 1}. Claim {place}." for place in range(first, CLAIMS)]
+    of_judge = score(*runs)["rows"]
+    of_people = score("team1.jsonl", "team2.jsonl", "labels.jsonl")["rows"]
+    # A run has the same interval alone, where nobody knows the claims of its lost debates.
+    for rows, words in ((of_judge, [".judged"]), (of_people, ["", "labels.jsonl"])):
+        alone = score(f"team1{words[0]}.jsonl", *words[1:])
+        assert alone["rows"] == [row for row in rows if row["run"].startswith("team1")]
     for judge, people in zip(of_judge, of_people, strict=True):
         for key in ("yes", "low", "high"):
             assert people[key] == pytest.approx(judge[key], abs=1e-9)
-    assert of_people[0]["yes"] == pytest.approx(LABELS["team1"][:12].sum() / 2 / CLAIMS)
+    assert of_people[0]["yes"] == pytest.approx(LABELS["team1"][18:].sum() / 2 / CLAIMS)
 
 
 @pytest.mark.parametrize("kind", ["", ".judged"])
-def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
-    folder: Path, kind: str
-) -> None:
-    lines = read_records(folder / f"team1{kind}.jsonl")
-    labels = read_records(folder / "labels.jsonl")
-    variant = read_records(folder / f"team2{kind}.jsonl")
+def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(kind: str) -> None:
+    lines = read_records(f"team1{kind}.jsonl")
+    labels = read_records("labels.jsonl")
+    variant = read_records(f"team2{kind}.jsonl")
     variant[:-3] = json.loads(json.dumps(variant[:-3]).replace("Reason", "Cause"))
-    run_file(folder / "few.jsonl", variant)  # three debates are the same, and labelled
-    run_file(folder / "copy.jsonl", lines)
-    (folder / "empty.jsonl").touch()
+    run_file("few.jsonl", variant)  # three debates are the same, and labelled
+    run_file("copy.jsonl", lines)
+    Path("empty.jsonl").touch()
     run_file(
-        folder / "labels.jsonl",
+        "labels.jsonl",
         [*labels, *([{**turn, "quality": 0} for turn in turns] for turns in labels[:9])],
     )
     runs = ("empty.jsonl", "few.jsonl", f"team1{kind}.jsonl", "copy.jsonl", f"team2{kind}.jsonl")
     ended = touche_rad(
-        "score",
+        "score --json",
         *runs,
         "labels.jsonl",
-        "--json",
-        cwd=folder,
         code=1,
         err=f"equal files: team1{kind}.jsonl, copy.jsonl",
     )
@@ -118,62 +136,72 @@ def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(
     ranks = {row["run"]: row["rank"] for row in report["ranking"]}
     assert ranks == {f"team1{kind}": 1, "copy": 1, f"team2{kind}": 3, "few": None}
     assert list(ranks)[-1] == "few"
-    assert "few: labels on fewer than 6 debates: no interval and no rank" in report["notes"]
+    assert (
+        "few: labels on fewer than 6 debates of the run: no interval and no rank" in report["notes"]
+    )
     assert "empty.jsonl" in ended.err.splitlines()[-1]
 
 
-@pytest.mark.parametrize(
-    ("runs", "kind"),
-    read_cases("score/runs_are_of_judges_if_they_have_the_same.json"),
-)
-def test_runs_are_of_judges_if_they_have_the_same_debates(
-    folder: Path, runs: str, kind: str
-) -> None:
-    lines = read_records(folder / "team1.judged.jsonl")
-    run_file(folder / "shuffled.judged.jsonl", lines[::-1])
-    run_file(folder / "first.judged.jsonl", lines[:20])
-    run_file(folder / "last.judged.jsonl", lines[10:])
+@with_cases(("runs", "kind"), "score/runs_are_of_judges_if_they_have_the_same.json")
+def test_runs_are_of_judges_if_they_have_the_same_debates(runs: str, kind: str) -> None:
+    lines = read_records("team1.judged.jsonl")
+    run_file("shuffled.judged.jsonl", lines[::-1])
+    run_file("first.judged.jsonl", lines[:20])
+    run_file("last.judged.jsonl", lines[10:])
     put("simulation.userTurns.1.utterance", "Damaged.")(lines[5])
-    run_file(folder / "damaged.judged.jsonl", lines)
-    shutil.copy(folder / "team1.jsonl", folder / "responses.judged.jsonl")
+    run_file("damaged.judged.jsonl", lines)
+    shutil.copy("team1.jsonl", "responses.judged.jsonl")
     paths = [f"{run}.judged.jsonl" for run in runs.split()]
     call = ("score", *paths, "labels.jsonl")
-    assert touche_rad(*call, "--json", cwd=folder, code=None).json["kind"] == kind
+    assert touche_rad(*call, "--json", code=None).json["kind"] == kind
     what = "debaters" if kind == "shares" else "judges"
-    shown = touche_rad(*call, cwd=folder, code=None, out=f"Ranked as {what}: ")
+    shown = touche_rad(*call, code=None, out=f"Ranked as {what}: ")
     is_refused = "damaged" in runs and kind != "shares"
     assert ("the run is not on the labelled debates" in shown.err) == is_refused
 
 
-def test_turns_on_which_people_disagree_are_counted_by_debater(folder: Path) -> None:
-    labels = read_records(folder / "labels.jsonl")
+def test_turns_on_which_people_disagree_are_counted_by_debater() -> None:
+    labels = read_records("labels.jsonl")
     for turns in labels[: CLAIMS + 3]:  # all debates of team2, and three of team1
         turns[0]["annotators"] = {"ana": {"quality": 0}, "ben": {"quality": 1}}
         turns[0]["quality"] = None
-    run_file(folder / "labels.jsonl", labels)
+    run_file("labels.jsonl", labels)
     runs = ("team1.judged.jsonl", "team2.judged.jsonl", "labels.jsonl")
-    rows = score(folder, *runs, "--correct")["rows"]
+    rows = score(*runs, "--correct")["rows"]
     counts = {(row["run"], row["maxim"]): row["unsettled"] for row in rows}
     assert [*counts.values()] == [None, 0, 3, 0, 0, None, 0, CLAIMS, 0, 0]
     note = f"team2.judged: quality: {CLAIMS} turns left out: people disagree (label --settle)"
-    touche_rad("score", *runs, "--correct", cwd=folder, out=note)
-    touche_rad("report", *runs[:2], "--labels", runs[2], "-o", "page.html", cwd=folder)
-    (board,) = Page(folder / "page.html").data["report"]["boards"]
+    touche_rad("score --correct", *runs, out=note)
+    touche_rad("report -o page.html", *runs[:2], "--labels", runs[2])
+    (board,) = Page("page.html").data["report"]["boards"]
     assert [note] in board["tables"][0]["rows"]
     assert board["measure"] == "share of yes of people"
 
 
+def test_the_title_names_the_best_also_if_it_has_too_few_labels() -> None:
+    labels = read_records("labels.jsonl")
+    run_file("labels.jsonl", [*labels[:6], *labels[-3:]])  # of team2, and of team1
+    board = board_of("team1.jsonl", "team2.jsonl", "--labels", "labels.jsonl")
+    assert [row["run"] for row in board["rows"]] == ["team2", "team1"]
+    title = "team1 has the highest share of yes of people; differences are not tested"
+    assert board["title"] == title
+    assert board["note"].startswith("9 claims with labels. ")
+    assert board["text"][-1] == "Compared as debaters: the runs have different responses."
+
+
 @pytest.mark.parametrize("words", [(), ("--correct",)])
-def test_what_a_run_of_debaters_lacks_counts_as_no(folder: Path, words: tuple[str, ...]) -> None:
-    run_file(folder / "part.jsonl", read_records(folder / "team2.judged.jsonl")[20:])
-    run_file(folder / "copy.jsonl", read_records(folder / "team1.judged.jsonl")[::-1])
+def test_what_a_run_of_debaters_lacks_counts_as_no(words: tuple[str, ...]) -> None:
+    run_file("part.jsonl", read_records("team2.judged.jsonl")[20:])
+    run_file("copy.jsonl", read_records("team1.judged.jsonl")[::-1])
     runs = ("part.jsonl", "copy.jsonl", "team2.judged.jsonl", "team1.judged.jsonl")
-    report = score(folder, *runs, "labels.jsonl", *words)
+    report = score(*runs, "labels.jsonl", *words)
     rows = {row["run"]: row for row in report["rows"] if row["maxim"] == "mean"}
     expected = LABELS["team2"][20:].mean() * 10 / CLAIMS
     assert rows["part"]["yes"] == pytest.approx(expected)
     assert 0 < rows["part"]["low"] < expected < rows["part"]["high"] < 10 / CLAIMS
     assert report["debates"]["part"] == f"10 of {CLAIMS}"
+    assert [*report["labelled"].values()] == [20, 60, 60, 60]
+    assert set(report["turns"].values()) == {60}
     assert "missing or lost debates, which count as no: part 20" in report["notes"]
     labelled = [note for note in report["notes"] if "labelled of" in note]
     maxims = "quantity {0}, quality {0}, relation {0}, manner {0}"
@@ -189,22 +217,20 @@ def test_what_a_run_of_debaters_lacks_counts_as_no(folder: Path, words: tuple[st
     assert against_part == pytest.approx(expected - LABELS["team1"].mean())
     places = [(ranked["run"], ranked["place"]) for ranked in report["ranking"]]
     assert places == [("copy", 1), ("team1.judged", 1), ("team2.judged", 3), ("part", 4)]
-    again = score(folder, *runs[::-1], "labels.jsonl", *words)
+    again = score(*runs[::-1], "labels.jsonl", *words)
     assert {str(row) for row in again["rows"]} == {str(row) for row in report["rows"]}
 
 
-def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:
-    lines = read_records(folder / "labels.jsonl")
+def test_labels_of_some_turns_are_corrected_by_a_judge() -> None:
+    lines = read_records("labels.jsonl")
     without = [[{"words": turn["words"]} for turn in turns] for turns in lines[::3]]
     lines[::3] = without
-    run_file(folder / "labels.jsonl", lines)
+    run_file("labels.jsonl", lines)
     words = ("team1.judged.jsonl", "team2.judged.jsonl", "labels.jsonl")
-    plain = score(folder, *words)
-    report = score(folder, *words, "--correct")
+    plain = score(*words)
+    report = score(*words, "--correct")
     assert len(plain["notes"]) == len(report["notes"]) == 1
-    shown = touche_rad(
-        "score", *words, "--correct", cwd=folder, out="estimated share of yes of"
-    ).out
+    shown = touche_rad("score --correct", *words, out="estimated share of yes of").out
     assert "each category" not in shown
     for before, row in zip(plain["rows"], report["rows"], strict=True):
         truth = LABELS[row["run"].partition(".")[0]].mean()
@@ -214,71 +240,66 @@ def test_labels_of_some_turns_are_corrected_by_a_judge(folder: Path) -> None:
         assert 0 <= row["low"] <= row["high"] <= 1
     assert report["ranking"][0]["run"] == "team1.judged"
     of_team1 = [row for row in report["rows"] if row["run"] == "team1.judged"]
-    assert score(folder, words[0], words[2], "--correct")["rows"] == of_team1
-    run_file(folder / "labels.jsonl", lines[CLAIMS:])  # those of team 1
-    rows = score(folder, words[0], words[2], "--correct")["rows"]
+    assert score(words[0], words[2], "--correct")["rows"] == of_team1
+    run_file("labels.jsonl", lines[CLAIMS:])  # those of team 1
+    rows = score(words[0], words[2], "--correct")["rows"]
     limits = [(row["yes_low"], row["yes_high"]) for row in rows]
     assert limits == [pytest.approx((row["low"], row["high"])) for row in of_team1[1:]]
     assert [row["debates"] for row in rows] == [20] * 4
 
 
-def test_a_run_without_labels_is_named(folder: Path) -> None:
-    text = (folder / "team1.jsonl").read_text()
-    (folder / "other.jsonl").write_text(text.replace("Reason", "Cause"))
+def test_a_run_without_labels_is_named() -> None:
+    text = Path("team1.jsonl").read_text()
+    Path("other.jsonl").write_text(text.replace("Reason", "Cause"))
     touche_rad(
-        "score",
-        "other.jsonl",
-        "team1.jsonl",
-        "labels.jsonl",
-        cwd=folder,
+        "score other.jsonl team1.jsonl labels.jsonl",
         code=1,
         err="other.jsonl: its responses are not those that are labelled in labels.jsonl",
     )
 
 
-def test_a_run_that_lost_all_debates_has_no_yes_of_people(folder: Path) -> None:
-    run_file(folder / "lost.jsonl", [{"simulation": {"configuration": {}}}] * CLAIMS)
-    report = score(folder, "lost.jsonl", "team1.jsonl", "labels.jsonl", "--skip-bad")
+@pytest.mark.parametrize("line", [{"simulation": {"configuration": {}}}, {}])
+def test_a_run_that_lost_all_debates_has_no_yes_of_people(line: Any) -> None:
+    run_file("lost.jsonl", [line] * CLAIMS)
+    report = score("lost.jsonl", "team1.jsonl", "labels.jsonl", "--skip-bad")
     assert report["rows"][0]["high"] == 0
     assert report["debates"] == {"lost": "0 of 30", "team1": "30 of 30"}
 
 
-def test_debates_of_one_run_say_which_labels_of_several_runs_count(folder: Path) -> None:
+def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
     """The judge of a run is scored on all debates of the run, and on no other run's."""
-    labels = read_records(folder / "labels.jsonl")
-    run_file(folder / "of-team1.jsonl", labels[CLAIMS:])
-    expected = score(folder, "team1.judged.jsonl", "of-team1.jsonl")
+    labels = read_records("labels.jsonl")
+    run_file("of-team1.jsonl", labels[CLAIMS:])
+    expected = score("team1.judged.jsonl", "of-team1.jsonl")
     words = ("labels.jsonl", "--debates", "team1.jsonl")
-    report = score(folder, "team1.judged.jsonl", *words)
+    report = score("team1.judged.jsonl", *words)
     assert report["rows"] == expected["rows"]
     (problem,) = [problem for problem in report["problems"] if problem["run"] == "labels.jsonl"]
     assert problem["message"].startswith(f"{CLAIMS} labelled debates are of other runs")
     # The file may have the debates of all runs, and labels only on some of the debates of the run.
-    debates = [*read_records(folder / "team2.jsonl"), *read_records(folder / "team1.jsonl")]
-    run_file(folder / "all.jsonl", debates)
+    debates = [*read_records("team2.jsonl"), *read_records("team1.jsonl")]
+    run_file("all.jsonl", debates)
     pooled = ("labels.jsonl", "--debates", "all.jsonl")
-    assert score(folder, "team1.judged.jsonl", *pooled)["rows"] == expected["rows"]
+    assert score("team1.judged.jsonl", *pooled)["rows"] == expected["rows"]
     # A judge does not gain by the debates that it leaves out.
-    run_file(folder / "part.jsonl", read_records(folder / "team1.judged.jsonl")[:-3])
+    run_file("part.jsonl", read_records("team1.judged.jsonl")[:-3])
     for truth in (words, pooled):
-        part = score(folder, "part.jsonl", *truth)
+        part = score("part.jsonl", *truth)
         assert part["lost"] == {"part": 3}
         assert part["rows"][0]["recall"] < report["rows"][0]["recall"]
-    run_file(folder / "few.jsonl", debates[:-8])
-    run_file(folder / "few-labels.jsonl", labels[:-8])
-    some = score(folder, "team1.judged.jsonl", "few-labels.jsonl", "--debates", "few.jsonl")
+    run_file("few.jsonl", debates[:-8])
+    run_file("few-labels.jsonl", labels[:-8])
+    some = score("team1.judged.jsonl", "few-labels.jsonl", "--debates", "few.jsonl")
     assert (some["debates"], some["lost"]) == (CLAIMS - 8, {"team1.judged": 0})
     for run in (("team1.jsonl", *words), ("team1.judged.jsonl", *words, "--correct")):
-        people = score(folder, *run)["rows"]
+        people = score(*run)["rows"]
         assert people[0]["yes"] == pytest.approx(LABELS["team1"].mean())
-    page = ("report", "team1.judged.jsonl", "--labels", *words, "-o", "page.html")
-    touche_rad(*page, cwd=folder)
-    (board,) = Page(folder / "page.html").data["report"]["boards"]
+    board = board_of("team1.judged.jsonl", "--labels", *words)
     means = {row["run"]: row["value"] for row in report["rows"] if row["maxim"] == "mean"}
     assert {row["run"]: row["value"] for row in board["rows"]} == pytest.approx(means)
 
 
-def test_reports_rank_as_score_does_whatever_the_order_of_the_debates(folder: Path) -> None:
+def test_reports_rank_as_score_does_whatever_the_order_of_the_debates() -> None:
     runs = ("team2.judged.jsonl", "team1.judged.jsonl", "labels.jsonl")
     truth = (*runs[1:], "--debates", "team1.jsonl")
 
@@ -286,20 +307,23 @@ def test_reports_rank_as_score_does_whatever_the_order_of_the_debates(folder: Pa
         result = []
         for kind in ("", ".judged"):
             paths = [f"team2{kind}.jsonl", f"team1{kind}.jsonl"]
-            page = ("report", *paths, "--labels", runs[2], "-o", "page.html", "--replace")
-            touche_rad(*page, cwd=folder)
-            (board,) = Page(folder / "page.html").data["report"]["boards"]
+            board = board_of(*paths, "--labels", runs[2])
             ranks = [(row["run"], row["rank"]) for row in board["rows"]]
             assert ranks == [(f"team1{kind}", 1), (f"team2{kind}", 2)]
             assert board["rows"][0]["value"] == pytest.approx(LABELS["team1"].mean())
             result.append(board)
         for words in (truth, (*truth, "--correct"), runs[:1], runs[:2], (*runs, "--correct")):
-            report = score(folder, *words)
+            report = score(*words)
             result += [report["rows"], report.get("comparisons")]
         return result
 
+    lines = read_records("team2.judged.jsonl")
+    copies = [
+        {**lines[0], "userTurnsEvaluations": lines[at]["userTurnsEvaluations"]} for at in (1, 2, 3)
+    ]
+    run_file("team2.judged.jsonl", [*lines, *copies])
     before = figures()
-    for path in folder.glob("*.jsonl"):
+    for path in Path().glob("*.jsonl"):
         lines = read_records(path)
         Random(path.name).shuffle(lines)
         run_file(path, lines)

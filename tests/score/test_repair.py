@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.records import END_OF_RUN, read_records
-from tests.score.makers import Change, part_of, put, run_file, without
+from tests.records import END_OF_RUN, copy_lines, read_records, read_status
+from tests.score.makers import NO, YES, Change, labels_file, part_of, put, run_file, without
 from tests.terminal import touche_rad
+from touche_rad.criteria import grice
 from touche_rad.demo import demo_file
 
 CLAIMS = demo_file("claims.tsv")
@@ -70,18 +71,18 @@ def changed_lines(before: Rows, after: Rows) -> list[int]:
 
 
 @pytest.mark.parametrize("name", [*IN_A_SIMULATION, *IN_AN_EVALUATION])
-def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path, name: str) -> None:
+def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, name: str) -> None:
     kind, source = "evaluations", runs / "simulations.jsonl"
     if name in IN_A_SIMULATION:
         kind, source = "simulations", CLAIMS
     good = read_records(runs / f"{kind}.jsonl")
     rows = copy.deepcopy(good)
     {**IN_A_SIMULATION, **IN_AN_EVALUATION}[name](rows[3])
-    wrong = run_file(tmp_path / "wrong.jsonl", rows)
+    wrong = run_file("wrong.jsonl", rows)
     before = wrong.read_bytes()
-    out = tmp_path / "new.jsonl"
+    out = "new.jsonl"
     options = ("--input", source, "-i", demo_index_path)
-    touche_rad("check", wrong, *options, "--fix", "-o", out, out="repaired     ")
+    touche_rad("check --fix", wrong, *options, "-o", out, out="repaired     ")
     touche_rad("check", out, *options)
     assert wrong.read_bytes() == before
     result = read_records(out)
@@ -91,30 +92,28 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, tmp_path: Path,
         assert body(result[3])["arguments"] == body(good[3])["arguments"]
 
 
-def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path, tmp_path: Path) -> None:
+def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path) -> None:
     rows = read_records(runs / "evaluations.jsonl")
     verdicts(rows[3])["Quality"] = {"score": None, "explanation": "", "milliseconds": 7}
-    wrong = run_file(tmp_path / "wrong.jsonl", rows)
-    out = tmp_path / "new.jsonl"
-    touche_rad("check", wrong, "--fix", "-o", out)
+    wrong = run_file("wrong.jsonl", rows)
+    out = "new.jsonl"
+    touche_rad("check --fix", wrong, "-o", out)
     quality = verdicts(read_records(out)[3])["Quality"]
     assert quality.pop("explanation") == quality.pop("fallback") != ""
     assert quality == {"score": 0, "milliseconds": 7}
 
 
-def test_what_needs_a_new_answer_is_not_repaired(
-    runs: Path, demo_index_path: Path, tmp_path: Path
-) -> None:
+def test_what_needs_a_new_answer_is_not_repaired(runs: Path, demo_index_path: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
     put("simulation.userTurns.0.systemResponse.utterance", "word " * 70)(rows[0])
     body(rows[0])["content"] = "word " * 70
     rows[1] = {}
     body(rows[2])["arguments"] = [{"id": "nobody's"}]
-    wrong = run_file(tmp_path / "wrong.jsonl", rows)
+    wrong = run_file("wrong.jsonl", rows)
     with wrong.open("a") as file:
         file.write('{"simulation": \n')
-    out = tmp_path / "new.jsonl"
-    ended = touche_rad("check", wrong, "-i", demo_index_path, "--fix", "-o", out, "--json", code=1)
+    out = "new.jsonl"
+    ended = touche_rad("check --fix --json", wrong, "-i", demo_index_path, "-o", out, code=1)
     (record,) = ended.json
     assert list(record["repaired"].values()) == [1]
     faults = {finding["line"] for finding in record["findings"] if finding["level"] == "fault"}
@@ -126,12 +125,25 @@ def test_what_needs_a_new_answer_is_not_repaired(
     assert body(result[0])["content"] == "word " * 70
 
 
-def test_no_repair_is_offered_that_mends_no_fault(runs: Path, tmp_path: Path) -> None:
+def test_no_repair_is_offered_that_mends_no_fault(runs: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
     put("simulation.userTurns.0.systemResponse.utterance", None)(rows[0])
     body(rows[0]).update(content=None)
-    wrong = run_file(tmp_path / "wrong.jsonl", rows)
+    wrong = run_file("wrong.jsonl", rows)
     assert "--fix" not in touche_rad("check", wrong, code=1).out
+
+
+def test_the_advice_says_what_a_repair_leaves(runs: Path) -> None:
+    rows = read_records(runs / "evaluations.jsonl")
+    put("userTurnsEvaluations.1.Quality.score", 7)(rows[0])
+    without("simulation.configuration")(rows[1])  # a warning
+    wrong = run_file("wrong.jsonl", rows)
+    assert "--fix" not in touche_rad("check", wrong, code=1).out
+    put("userTurnsEvaluations.1.Quality.score", None)(rows[2])
+    run_file(wrong, rows)
+    advice = touche_rad("check -i demo", wrong, code=1).out
+    assert "check wrong.jsonl -i demo --input DEBATES --fix -o NEW" in advice
+    assert "The other faults cannot be repaired: make the run again:" in advice
 
 
 @pytest.fixture
@@ -142,29 +154,43 @@ def named_rows(runs: Path) -> Rows:
     ]
 
 
-def test_a_debate_that_is_there_twice_stays_so(named_rows: Rows, tmp_path: Path) -> None:
-    run = run_file(tmp_path / "run.jsonl", [*named_rows, named_rows[0]])
-    out = tmp_path / "new.jsonl"
-    touche_rad("check", run, "--fix", "-o", out, code=1, err="this is a copy", out="line 11 ")
+def test_a_debate_that_is_there_twice_stays_so(named_rows: Rows) -> None:
+    run = run_file("run.jsonl", [*named_rows, named_rows[0]])
+    out = "new.jsonl"
+    touche_rad("check --fix", run, "-o", out, code=1, err="this is a copy", out="line 11 ")
     assert read_records(out) == read_records(run)
 
 
-def test_an_id_of_two_debates_is_changed(named_rows: Rows, tmp_path: Path) -> None:
+def test_an_id_of_two_debates_is_changed(named_rows: Rows) -> None:
     for row in named_rows[1:3]:
         row["id"] = "d0"
-    run = run_file(tmp_path / "run.jsonl", named_rows)
-    out = tmp_path / "new.jsonl"
-    touche_rad("check", run, "--fix", "-o", out)
+    run = run_file("run.jsonl", named_rows)
+    out = "new.jsonl"
+    touche_rad("check --fix", run, "-o", out)
     assert [row["id"] for row in read_records(out)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
 
 
-def test_an_unfit_run_stays_unfit(named_rows: Rows, tmp_path: Path) -> None:
-    run = run_file(tmp_path / "run.jsonl", [*named_rows, named_rows[1] | {"id": 1}])
-    out = tmp_path / "new.jsonl"
+def test_an_unfit_run_stays_unfit(named_rows: Rows) -> None:
+    run = run_file("run.jsonl", [*named_rows, named_rows[1] | {"id": 1}])
+    out = "new.jsonl"
     status = {**END_OF_RUN, "output": "run.jsonl", "demo": True}
     run.with_name("run.jsonl.status.json").write_text(json.dumps(status))
     for words in (("check", run, "--fix", "-o", out), ("check", out)):
         touche_rad(*words, code=1, out="demo index")
+
+
+@pytest.mark.parametrize("name", ["judged.jsonl", "renamed.jsonl"])
+def test_a_changed_run_has_no_status_and_its_repair_says_so(runs: Path, name: str) -> None:
+    touche_rad("judge -o judged.jsonl", runs / "simulations.jsonl")
+    run = Path("judged.jsonl").rename(name)
+    Path("judged.jsonl.status.json").rename(f"{name}.status.json")
+    touche_rad(f"check {name} --fix -o same.jsonl", err="this is a copy")
+    assert read_status("same.jsonl")["identity"]["judge"] == "grounded"
+    copy_lines(run, run, 9)
+    touche_rad("check", run, out="warning      1  the status beside it is of another file")
+    fixed = touche_rad(f"check {name} --fix -o fixed.jsonl").err
+    assert "fixed.jsonl gets no status: the status beside it is of another file" in fixed
+    assert not Path("fixed.jsonl.status.json").exists()
 
 
 DAMAGES: dict[str, Callable[[Rows], Any]] = {
@@ -180,12 +206,12 @@ DAMAGES: dict[str, Callable[[Rows], Any]] = {
 
 @pytest.mark.parametrize("name", DAMAGES)
 @pytest.mark.parametrize("kind", ["simulations", "evaluations"])
-def test_a_run_is_repaired_with_its_input(runs: Path, tmp_path: Path, name: str, kind: str) -> None:
+def test_a_run_is_repaired_with_its_input(runs: Path, name: str, kind: str) -> None:
     good = read_records(runs / f"{kind}.jsonl")
     rows = copy.deepcopy(good)
     DAMAGES[name](rows)
-    wrong = run_file(tmp_path / "wrong.jsonl", rows)
-    out = tmp_path / "new.jsonl"
+    wrong = run_file("wrong.jsonl", rows)
+    out = "new.jsonl"
     is_played = kind == "simulations"
     source = CLAIMS if is_played else runs / "simulations.jsonl"
     words = ("check", wrong, "--input", source)
@@ -197,36 +223,74 @@ def test_a_run_is_repaired_with_its_input(runs: Path, tmp_path: Path, name: str,
     if is_played:
         assert ("--fix" in touche_rad(*words, code=1).out) == (name != "a record is lost")
         assert ("counts as no" in ended.out) == is_lost == ({} in result)
+    else:
+        advice = touche_rad("check --input", CLAIMS, wrong, code=1).out
+        assert "--input DEBATES --fix" in advice
+        assert "DEBATES: the file of simulations that was judged" in advice
+        assert f"judge {CLAIMS}" not in advice
+    if name == "a debate is there twice" or (not is_played and {} in rows):
+        assert (
+            touche_rad("check", wrong, code=1).out.splitlines()[-2 - (not is_played)]
+            == "To repair it:"
+        )
     if name == "a line cannot be read":
-        touche_rad("judge", wrong, "-o", "judged", code=2, err=f"check {wrong} --input")
+        touche_rad("judge -o judged", wrong, code=2, err=f"check {wrong} --input")
     if is_lost and not is_played:
         assert verdicts(result[3])["Manner"]["score"] == 0
 
 
-def test_a_debate_of_an_empty_line_of_the_parameter_file_is_left_out(
-    runs: Path, tmp_path: Path
-) -> None:
+WITHOUT_VERDICT: dict[str, Callable[[Rows], Any]] = {
+    **{name: DAMAGES[name] for name in ("a record is lost", "a line is missing")},
+    "a list is empty": lambda rows: rows[3].update(userTurnsEvaluations=[]),
+    "all scores are null": lambda rows: rows[3].update(
+        userTurnsEvaluations=[{name: {"score": None} for name in grice().names}] * 2
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WITHOUT_VERDICT)
+def test_a_repaired_run_has_the_scores_of_the_damaged_one(runs: Path, name: str) -> None:
+    rows = read_records(runs / "evaluations.jsonl")
+    labels = labels_file("labels.jsonl", [[YES, NO]] * len(rows))
+    WITHOUT_VERDICT[name](rows)
+    simulations = runs / "simulations.jsonl"
+    folders = [Path("damaged"), Path("fixed")]
+    for folder in folders:
+        folder.mkdir()
+    wrong, fixed = (folder / "run.jsonl" for folder in folders)
+    touche_rad("check --fix", run_file(wrong, rows), "--input", simulations, "-o", fixed)
+    for words in ([], [labels]):
+        before, after = (
+            touche_rad("score --json --debates", simulations, run, *words).json
+            for run in (wrong, fixed)
+        )
+        assert before["rows"] == after["rows"]
+        assert before.get("debates") == after.get("debates")
+    assert before["lost"] == after["lost"] == {"run": 1}
+    warnings = touche_rad("check", fixed, "--input", simulations, out=": valid").out
+    assert "warning      8  a verdict is missing" in warnings
+
+
+def test_a_debate_of_an_empty_line_of_the_parameter_file_is_left_out(runs: Path) -> None:
     good = read_records(runs / "simulations.jsonl")
     empty = copy.deepcopy(good[0])
     put("simulation.configuration.topic.description", "")(empty)
-    wrong = run_file(tmp_path / "wrong.jsonl", [*good, empty])
+    wrong = run_file("wrong.jsonl", [*good, empty])
     words = ("check", wrong, "--input", CLAIMS)
     touche_rad(*words, code=1, out=":11: a debate without a claim: the parameter file has an")
-    out = tmp_path / "new.jsonl"
+    out = "new.jsonl"
     touche_rad(*words, "--fix", "-o", out)
     assert read_records(out) == good
     # It may be the debate on the claim that no other line has.
     run_file(wrong, [*good[1:], empty, empty])
-    touche_rad(*words, "--fix", "-o", tmp_path / "same.jsonl", code=1, err="this is a copy")
+    touche_rad(*words, "--fix", "-o", "same.jsonl", code=1, err="this is a copy")
 
 
 @pytest.mark.parametrize("options", [("--fix",), ("-o", "new.jsonl"), ("--fix", "-o", "run.jsonl")])
-def test_the_repaired_run_never_replaces_a_file(
-    runs: Path, tmp_path: Path, options: tuple[str, ...]
-) -> None:
-    run = run_file(tmp_path / "run.jsonl", read_records(runs / "simulations.jsonl"))
+def test_the_repaired_run_never_replaces_a_file(runs: Path, options: tuple[str, ...]) -> None:
+    run = run_file("run.jsonl", read_records(runs / "simulations.jsonl"))
     before = run.read_bytes()
-    ended = touche_rad("check", "run.jsonl", *options, cwd=tmp_path, code=2)
+    ended = touche_rad("check run.jsonl", *options, code=2)
     assert len(ended.err.splitlines()) == 1
     assert run.read_bytes() == before
-    assert not (tmp_path / "new.jsonl").exists()
+    assert not Path("new.jsonl").exists()

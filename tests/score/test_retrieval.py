@@ -36,24 +36,25 @@ q3 Q0 d 1 1.0 tag
 """
 
 
-def write_text(path: Path, text: str) -> Path:
+def write_text(name: str | Path, text: str) -> Path:
+    path = Path(name)
     path.write_text(text, "utf-8")
     return path
 
 
 @pytest.fixture
-def qrels(tmp_path: Path) -> Path:
-    return write_text(tmp_path / "qrels.txt", QRELS)
+def qrels() -> Path:
+    return write_text("qrels.txt", QRELS)
 
 
 @pytest.fixture
-def run(tmp_path: Path) -> Path:
-    return write_text(tmp_path / "one.run", RUN)
+def run() -> Path:
+    return write_text("one.run", RUN)
 
 
 @pytest.fixture
-def second_run(tmp_path: Path) -> Path:
-    return write_text(tmp_path / "two.run", SECOND_RUN)
+def second_run() -> Path:
+    return write_text("two.run", SECOND_RUN)
 
 
 def values(report: RetrievalReport, run: str) -> dict[str, float]:
@@ -86,20 +87,18 @@ def test_missing_and_unknown_queries_are_reported(run: Path, qrels: Path) -> Non
     ]
 
 
-def test_a_run_on_other_queries_is_refused_and_others_are_scored(
-    tmp_path: Path, run: Path, qrels: Path
-) -> None:
-    wrong = write_text(tmp_path / "wrong.run", "topic1 Q0 a 1 1 t\n")
+def test_a_run_on_other_queries_is_refused_and_others_are_scored(run: Path, qrels: Path) -> None:
+    wrong = write_text("wrong.run", "topic1 Q0 a 1 1 t\n")
     ended = touche_rad("score", run, wrong, qrels, code=1, out="one")
     for fact in ("wrong.run: ", "qrels.txt", "'q1'", "'topic1'"):
         assert fact in ended.err
     touche_rad("score", wrong, qrels, code=2)
 
 
-def test_runs_are_paired_by_query_whatever_order_they_come_in(tmp_path: Path) -> None:
+def test_runs_are_paired_by_query_whatever_order_they_come_in() -> None:
     """The same hits in another order, one query missing: only that query makes a difference."""
     queries = [f"q{number:02d}" for number in range(12)]
-    qrels = write_text(tmp_path / "qrels", "".join(f"{query} 0 a 1\n" for query in queries))
+    qrels = write_text("qrels", "".join(f"{query} 0 a 1\n" for query in queries))
     ranks = {query: 1 + at % 3 for at, query in enumerate(queries)}
 
     def write_run(name: str, queries_of_run: list[str]) -> Path:
@@ -108,7 +107,7 @@ def test_runs_are_paired_by_query_whatever_order_they_come_in(tmp_path: Path) ->
             for rank in (1, 2, 3):
                 document = "a" if rank == ranks[query] else f"x{rank}"
                 lines.append(f"{query} Q0 {document} {rank} {9 - rank} t\n")
-        return write_text(tmp_path / f"{name}.run", "".join(lines))
+        return write_text(f"{name}.run", "".join(lines))
 
     complete = write_run("complete", queries)
     reversed_run = write_run("reversed", queries[::-1])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from pathlib import Path
 
 from tests.score.makers import NO, YES, evaluation, labels_file, run_file
 from touche_rad.papers.comparison import PaperCell, PaperComparison
@@ -23,13 +22,17 @@ def test_a_wide_table_is_split_with_whole_names_and_each_interval_beside_its_val
     cells = ["team-submission-one", "0.5000", "0.4 to 0.6", "0.1000"]
     wide = Table(["", "F1", "95 %", "kappa"], [cells])
     assert wide.lines(40) == [
-        "                      F1        95 %",
-        "team-submission-  0.5000  0.4 to 0.6",
-        "one",
+        "                         F1        95 %",
+        "team-submission-one  0.5000  0.4 to 0.6",
         "",
-        "                   kappa",
-        "team-submission-  0.1000",
-        "one",
+        "                      kappa",
+        "team-submission-one  0.1000",
+    ]
+    pair = "seed-0/rules/grounded.length – seed-1/rules/grounded.length"
+    long = Table(["", "F1", "95 %", "kappa"], [[pair, *cells[1:]]])
+    assert [line.partition("  ")[0] for line in long.lines(60)[1:3]] == [
+        "seed-0/rules/grounded.length –",
+        "seed-1/rules/grounded.length",
     ]
     narrow = Table(["", "F1", "95 %", "kappa"], [cells], optional=1)
     assert narrow.lines(40)[-2:] == [
@@ -46,14 +49,14 @@ def test_further_columns_repeat_both_labels_of_the_rows_with_values() -> None:
     assert [label for label in labels if label.strip("a")] == ["few", "none", "few", "few"]
 
 
-def test_problems_are_counted_with_the_first_place(tmp_path: Path) -> None:
-    truth = labels_file(tmp_path / "labels.jsonl", [[YES, NO], [YES, YES]])
-    nothing = [(None,) * 4] * 2
-    run = run_file(tmp_path / "judge.jsonl", [evaluation(nothing), {}])
+def test_problems_are_counted_with_the_first_place() -> None:
+    truth = labels_file("labels.jsonl", [[YES, NO], [YES, YES]])
+    half = [(None,) * 4, NO]
+    run = run_file("judge.jsonl", [evaluation(half), {}])
     report = score_judgements([run], truth, samples=100)
     assert report.by_official_scorer == {"judge": OfficialResult.REFUSED}
     warnings = list(report.warnings())
     assert len(warnings) == 3
-    assert re.match(r"judge: null score: 8 times, 8 .*line 1, debate 1, turn 1, ", warnings[0])
+    assert re.match(r"judge: null score: 4 times, 4 .*line 1, debate 1, turn 1, ", warnings[0])
     assert re.match(r"judge: lost debate: line 2, debate 2: 8 ", warnings[1])
     assert "2 debates" in warnings[2]

@@ -7,12 +7,12 @@ import itertools
 import json
 import resource
 import signal
+import socket
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import httpx2
@@ -20,7 +20,6 @@ import httpx2
 from tests.models import scripted
 from tests.models.by_schema import last_message
 from tests.models.scripted import Handler, Scripted, content, fails, raw
-from tests.records import write_records
 
 Serve = Callable[..., tuple[subprocess.Popen[bytes], str]]
 """Starts `touche-rad serve` with more words; returns the process and its address."""
@@ -74,6 +73,14 @@ def failing_model() -> Iterator[Scripted]:
     with scripted.serving() as server:
         server.always = act
         yield server
+
+
+def free_port() -> int:
+    """Return a port that no program uses."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
 
 
 def wait_for(url: str, ended: Callable[[], int | None]) -> None:
@@ -143,9 +150,3 @@ async def play_and_evaluate(
         )
         judged = await asyncio.gather(*(evaluate_debate(client, url, row) for row in rows if row))
     return list(rows), list(judged)
-
-
-def write(folder: Path, name: str, rows: Sequence[dict[str, Any]]) -> Path:
-    """Write rows, a line each."""
-    path = folder / name
-    return write_records(path, *rows)

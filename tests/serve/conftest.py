@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -11,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serve.careless import Serve, end_server, wait_for
+from tests.serve.careless import Serve, end_server, free_port, wait_for
 
 
 @pytest.fixture(scope="module")
@@ -20,9 +19,7 @@ def serve(demo_index_path: Path) -> Iterator[Serve]:
     servers: list[subprocess.Popen[bytes]] = []
 
     def start(*words: str) -> tuple[subprocess.Popen[bytes], str]:
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            port = probe.getsockname()[1]
+        port = free_port()
         command = f"-m touche_rad serve -i {demo_index_path} -q --port {port}".split()
         # A server that does not end says on stderr where each thread is: see `end_server`.
         shows_threads = {**os.environ, "PYTHONFAULTHANDLER": "1"}

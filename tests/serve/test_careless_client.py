@@ -8,18 +8,17 @@ call.
 from __future__ import annotations
 
 import asyncio
-from pathlib import Path
 
 import httpx2
 import pytest
 
+from tests.records import write_records
 from tests.serve.careless import (
     TURNS,
     Serve,
     failing_model,
     more_open_files,
     play_and_evaluate,
-    write,
 )
 from tests.terminal import touche_rad
 
@@ -27,15 +26,15 @@ DEBATES = 100
 
 
 @pytest.mark.long
-def test_debates_all_at_once_lose_nothing(serve: Serve, tmp_path: Path) -> None:
+def test_debates_all_at_once_lose_nothing(serve: Serve) -> None:
     more_open_files()
     with failing_model() as model:
         _, url = serve("-j", "zsl", "-m", f"{model.url}#tiny", "--deadline", "280")
         rows, judged = asyncio.run(play_and_evaluate(url, DEBATES))
     assert {} not in rows
     assert len(judged) == DEBATES
-    simulations = write(tmp_path, "simulations.jsonl", rows)
-    evaluations = write(tmp_path, "evaluations.jsonl", judged)
+    simulations = write_records("simulations.jsonl", *rows)
+    evaluations = write_records("evaluations.jsonl", *judged)
     ended = touche_rad("check", simulations, evaluations)
     assert ended.out.count("\n") == 3, "not even a warning"
     calls = len(model.asked)

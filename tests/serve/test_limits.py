@@ -19,6 +19,7 @@ import httpx2
 import pytest
 from starlette.testclient import TestClient
 
+from tests.records import write_records
 from tests.serve.careless import Serve, end_server
 from tests.serve.served import app_of
 from tests.terminal import touche_rad
@@ -244,7 +245,7 @@ def test_a_large_body_of_short_values_is_refused(part: bytes) -> None:
 def test_other_machines_need_a_token_or_an_explicit_permission(
     words: list[str], problem: str
 ) -> None:
-    ended = touche_rad("serve", "-i", "demo", *words, code=2)
+    ended = touche_rad("serve -i demo", *words, code=2)
     assert problem in " ".join(ended.err.split())
     assert "short" not in ended.err
 
@@ -300,3 +301,18 @@ def test_large_bodies_at_once_leave_the_server_answering(serve: Serve) -> None:
         while not all(future.done() for future in asked):
             assert httpx2.get(f"{url}/health", timeout=60).status_code == 200
     assert {future.result().status_code for future in asked} <= {200, 408, 413}
+
+
+def test_the_page_has_all_topics_the_largest_first_with_claims_that_stand_alone(
+    serve: Serve,
+) -> None:
+    claims = ["This is a tax on cash.", "Cash is king.", "Buses are late."]
+    rows = [
+        {"id": claim, "text": claim, "topic": "Is cash old?", "attacks": claim} for claim in claims
+    ]
+    rows += [{**rows[0], "id": f"{n}", "topic": f"{n}", "attacks": ""} for n in range(90)]
+    write_records("arguments.jsonl", *rows)
+    touche_rad("index arguments.jsonl -o ix")
+    page = httpx2.get(serve("-i", "ix")[1]).text
+    assert '"topics":{"Is cash old?":["Cash is king."],"0":[]' in page
+    assert '"89":[]' in page

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 import threading
 from collections.abc import Iterator
+from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
 from typing import Any
@@ -27,13 +29,13 @@ JSON = {"content-type": "application/json"}
 USER = "Zoos should be closed because captivity harms animals."
 
 
+@dataclass
 class Scripted:
     """A debater and a judge that do as told, and remember what they saw."""
 
-    def __init__(self, response: Any = None, verdicts: Any = None) -> None:
-        self.response = response
-        self.verdicts = verdicts
-        self.seen: list[Debate] = []
+    response: Any = None
+    verdicts: Any = None
+    seen: list[Debate] = field(default_factory=list)
 
     def answer(self, debate: Debate) -> Response:
         self.seen.append(debate)
@@ -68,6 +70,11 @@ def _messages(*contents: Any) -> dict[str, Any]:
             for number, content in enumerate(contents)
         ]
     }
+
+
+def _assert_refused(response: httpx2.Response, status: int, detail: str) -> None:
+    assert response.status_code == status
+    assert re.search(detail, response.json()["detail"])
 
 
 def _question(turns: int = 2, **index: Any) -> dict[str, Any]:
@@ -132,18 +139,14 @@ def test_neighbours_of_one_role_are_one_utterance_and_system_messages_no_turn() 
     ],
 )
 def test_an_invalid_request_names_the_field(body: dict[str, Any], detail: str) -> None:
-    response = _client(Scripted()).post("/", json=body)
-    assert response.status_code == 422
-    assert response.json()["detail"].startswith(detail)
+    _assert_refused(_client(Scripted()).post("/", json=body), 422, f"^{detail}")
 
 
 @pytest.mark.parametrize("path", ["/", "/quality"])
 def test_a_key_occurs_once_in_a_body(path: str) -> None:
     body = json.dumps({**_messages("U1"), **_question(userTurnIndex=0)})
     twice = body.replace("{", '{"a": 1, "a": 1, ', 1)
-    response = _client(Scripted()).post(path, content=twice, headers=JSON)
-    assert response.status_code == 422
-    assert "key" in response.json()["detail"]
+    _assert_refused(_client(Scripted()).post(path, content=twice, headers=JSON), 422, "key")
 
 
 @pytest.mark.parametrize(
@@ -158,22 +161,19 @@ def test_a_key_occurs_once_in_a_body(path: str) -> None:
 )
 def test_an_unreadable_body_is_told_what_is_read(body: bytes, problem: str) -> None:
     response = _client(Scripted()).post("/", content=body, headers=JSON)
-    assert response.status_code == 400
-    assert response.json()["detail"].startswith(f"body: {problem}")
+    _assert_refused(response, 400, f"^body: {problem}")
 
 
 def test_a_body_with_two_lengths_is_refused() -> None:
     sent = {**JSON, "transfer-encoding": "chunked", "content-length": "2"}
     response = _client(Scripted()).post("/", content=b"{}", headers=sent)
-    assert response.status_code == 400
-    assert "not both" in response.json()["detail"]
+    _assert_refused(response, 400, "not both")
     assert response.headers["connection"] == "close"
 
 
 def test_a_request_without_the_json_header_is_told_which_header_to_send() -> None:
     response = _client(Scripted()).post("/", content=json.dumps(_messages("U1")))
-    assert response.status_code == 422
-    assert "`Content-Type: application/json`" in response.json()["detail"]
+    _assert_refused(response, 422, "`Content-Type: application/json`")
     sent = {"content-type": "application/json; charset=utf-8"}
     client = _client(Scripted())
     assert client.post("/", content=json.dumps(_messages("U1")), headers=sent).status_code == 200
@@ -216,15 +216,12 @@ def test_later_turns_do_not_reach_the_judge() -> None:
 )
 def test_a_turn_that_is_not_there_is_refused(index: Any, problem: str) -> None:
     response = _client(Scripted()).post("/quality", json=_question(userTurnIndex=index))
-    assert response.status_code == 422
-    assert problem in response.json()["detail"]
+    _assert_refused(response, 422, problem)
 
 
 def test_an_unanswered_turn_is_refused() -> None:
     asked = {"simulation": {"userTurns": [{"utterance": "u"}]}, "userTurnIndex": 0}
-    response = _client(Scripted()).post("/quality", json=asked)
-    assert response.status_code == 422
-    assert "systemResponse" in response.text
+    _assert_refused(_client(Scripted()).post("/quality", json=asked), 422, "systemResponse")
 
 
 @pytest.mark.parametrize(
@@ -344,7 +341,7 @@ def test_health_and_the_log_at_the_end_count_answers_verdicts_and_fallbacks(
     assert [health[name] for name in counts] == [2, 1, 2, 1, causes[1]]
     (record,) = [record for record in caplog.records if record.name == "touche_rad.serve.app"]
     assert record.levelname == "WARNING"
-    counts = "answers 2 (fallbacks 1), verdicts 2 (fallbacks 1)"
+    counts = "answers 2 (fallbacks 1), verdicts by POST 2 (fallbacks 1)"
     assert record.message == f"ended: {counts} {causes[1]}"
 
 

@@ -25,13 +25,13 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     for path in (prompt, folder / "my_plugin" / "my.jinja"):
         path.touch()
     install = ["-m", "pip", "install", "--quiet", "--no-deps", "--no-build-isolation"]
-    _python(*install, "--target", site, folder, cwd=tmp_path)
+    _python(*install, "--target", site, folder)
     assert (site / "my_plugin" / "my.jinja").exists()
     assert (site / "my_plugin" / "profiles" / "other.toml").exists()
     env = {"PYTHONPATH": str(site)}
     tested = _python("-m", "pytest", "-q", "-p", "no:cacheprovider", cwd=folder, env=env)
     assert "1 passed" in tested
-    listed = json.loads(_cli("list", "my-plugin", "--json", cwd=tmp_path, env=env))
+    listed = json.loads(_cli("list", "my-plugin", "--json", env=env))
     assert [(plugin["kind"], plugin["source"]) for plugin in listed] == [(kind, "my-plugin")]
     out = tmp_path / "out"
     claims, debates = demo_file("claims.tsv"), demo_file("debates.jsonl")
@@ -41,7 +41,7 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
         "panel": ("judge", debates, "-j"),
         "retriever": ("retrieve", claims, "-r"),
     }[kind]
-    _cli(*command, "my-plugin", "-i", "demo", "-o", out, "--quiet", cwd=tmp_path, env=env)
+    _cli(*command, "my-plugin", "-i", "demo", "-o", out, "--quiet", env=env)
     assert out.read_text("utf-8").count("\n") >= 20
     if kind in ("panel", "retriever"):
         return
@@ -64,20 +64,20 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     assert len(unignored.split("?? ")[1:]) == len(ended.err.split("written: ")[1:]), unignored
 
 
-def test_a_name_or_folder_that_cannot_be_used_is_refused(tmp_path: Path) -> None:
+def test_a_name_or_folder_that_cannot_be_used_is_refused() -> None:
     for name in ("My Plugin", "import", "9lives", "a--b", "../up"):
-        touche_rad("new", "debater", name, cwd=tmp_path, code=2, err="my-debater")
-    touche_rad("new", "debater", "grounded", cwd=tmp_path, code=2, err="debater 'grounded'")
-    (tmp_path / "taken").mkdir()
-    (tmp_path / "taken" / "file").touch()
-    touche_rad("new", "judge", "taken", cwd=tmp_path, code=2, err="empty")
+        touche_rad("new debater", name, code=2, err="my-debater")
+    touche_rad("new debater grounded", code=2, err="debater 'grounded'")
+    Path("taken").mkdir()
+    Path("taken/file").touch()
+    touche_rad("new judge taken", code=2, err="empty")
 
 
-def _cli(*args: str | Path, cwd: Path, env: dict[str, str]) -> str:
+def _cli(*args: str | Path, cwd: Path | None = None, env: dict[str, str]) -> str:
     return _python("-m", "touche_rad", *args, cwd=cwd, env=env)
 
 
-def _python(*args: str | Path, cwd: Path, env: dict[str, str] | None = None) -> str:
+def _python(*args: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
     done = subprocess.run(
         [sys.executable, *map(str, args)],
         cwd=cwd,

@@ -112,14 +112,13 @@ def _fallback() -> None:
         taken = ("command", "output_dir", "allow_network", "additional_volumes")
         options = {name: settings.get(name) for name in taken}
         _write_down({"run": {**options, "environment": forwarded, "mounted": mounted}})
-        run_of_image = _Run(
+        _Run(
             settings["command"],
             Path(settings["input_dir"]),
             Path(settings["output_dir"]),
             mounted,
             forwarded,
-        )
-        run_of_image.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else run_of_image.here()
+        ).start()
 
     def evaluate(self: Any, out: Path, outputs: Path, allow_network: bool, **settings: Any) -> None:
         evaluator = settings["evaluate"]
@@ -127,8 +126,7 @@ def _fallback() -> None:
         command = evaluator["evaluator_git_runner_command"]
         truths = Path(evaluator["truth_directory"])
         _write_down({"evaluated": {"image": image, "command": command, "out": out}})
-        run_of_image = _Run(command, truths, out, {}, {}, outputs)
-        run_of_image.in_image(os.environ[IMAGE]) if os.environ[IMAGE] else run_of_image.here()
+        _Run(command, truths, out, {}, {}, outputs).start()
 
     client: Any = Client
     client.get_dataset, client.download_dataset = get_dataset, download_dataset
@@ -153,6 +151,13 @@ class _Run:
     def _shell(self, input_folder: str, out: str, evaluated: str = "") -> list[str]:
         command = self.command.replace("$inputDataset", input_folder).replace("$outputDir", out)
         return ["sh", "-c", f"sleep .1; {command.replace('$inputRun', evaluated)}"]
+
+    def start(self) -> None:
+        name = os.environ[IMAGE]
+        if name:
+            self.in_image(name)
+        else:
+            self.here()
 
     def here(self) -> None:
         ours = {

@@ -39,7 +39,7 @@ def read_front_matter(place: Path) -> dict[str, dict[str, dict[str, object]]]:
 
 
 def read_measures(folder: str | Path = "out") -> dict[str, float]:
-    measures = re.findall(r'key: "(.*)"\n value: "(.*)"', Path(folder, PROTOTEXT).read_text())
+    measures = re.findall(r'key: "(.*)"\n value: "(\d.*)"', Path(folder, PROTOTEXT).read_text())
     return {key: float(value) for key, value in measures}
 
 
@@ -47,9 +47,7 @@ def run_judge(judge: str) -> Path:
     """A run's folder, as TIRA gives it to the evaluator."""
     folder = Path("run")
     folder.mkdir()
-    touche_rad(
-        "judge", "ours/inputs/simulations.jsonl", "-j", judge, "-o", folder / "evaluations.jsonl"
-    )
+    touche_rad("judge ours/inputs/simulations.jsonl -j", judge, "-o", folder / "evaluations.jsonl")
     return folder
 
 
@@ -72,10 +70,10 @@ def test_the_input_of_judges_is_blind_and_the_truths_are_the_labels(tmp_path: Pa
 def test_labels_of_other_debates_are_refused() -> None:
     fewer = "labels.jsonl"
     write_lines(fewer, LABELS.read_text().splitlines()[1:])
-    touche_rad("dataset", "judges", DEBATES, fewer, "-o", "out", code=2, err="debate 20 ")
+    touche_rad("dataset judges -o out", DEBATES, fewer, code=2, err="debate 20 ")
     first, *rest = LABELS.read_text().splitlines()
     write_lines(fewer, [json.dumps(json.loads(first)[1:]), *rest])
-    touche_rad("dataset", "judges", DEBATES, fewer, "-o", "out", code=2, err="debate 1 ")
+    touche_rad("dataset judges -o out", DEBATES, fewer, code=2, err="debate 1 ")
     assert not Path("out").exists()
 
 
@@ -86,8 +84,7 @@ def test_the_evaluator_gives_judges_the_official_scores_and_no_label() -> None:
     write_lines(path, [*(lines := path.read_text().splitlines()), lines[2]])  # the first counts
     out = Path("out")
     touche_rad(
-        "dataset",
-        "evaluate",
+        "dataset evaluate",
         run,
         "ours/truths",
         "-o",
@@ -147,7 +144,11 @@ def test_a_run_with_another_number_of_debates_is_refused(
 def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> None:
     evaluate("-j", "length", code=2, err="-j")
     evaluate(truths="inputs", code=2, err="give ours/truths")
-    (run / "evaluations.jsonl").write_text("")
+    (run / "evaluations.jsonl").rename("others.jsonl")
+    (run / "evaluations.jsonl").symlink_to(Path("others.jsonl").resolve())
+    evaluate(code=2, err="is a link out of run")
+    Path("others.jsonl").write_text("")
+    Path("others.jsonl").replace(run / "evaluations.jsonl")
     evaluate(code=2, err="evaluations.jsonl")
     assert not Path("out").exists()
 
@@ -162,11 +163,11 @@ def debates_on_claims() -> list[Any]:
     return records
 
 
-def evaluate_debater(records: list[Any], *options: str, code: int = 0) -> Ended:
+def evaluate_debater(records: list[Any], *options: str) -> Ended:
     write_dataset("debaters", "ours", "--turns", "3")
     Path("run").mkdir()
     write_records("run/simulations.jsonl", *records)
-    return evaluate(*options, code=code)
+    return evaluate(*options)
 
 
 @pytest.mark.parametrize("run", ["complete", "shuffled", "too long"])
@@ -201,7 +202,9 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation() -> Non
     responses[2]["response"]["arguments"] = []
     responses[1]["response"]["fallback"] = "timeout"
     ended = evaluate_debater(records, "-j", "always-yes")
-    assert ended.out == "mean share of yes .900 over 30 responses to 10 claims\n"
+    assert ended.out == (
+        "mean share of yes .900 over 30 responses to 10 claims, judged by always-yes without an index (-i)\n"
+    )
     for warning in ("missing responses: 3", "responses over 60 words: 1", "fallback responses: 1"):
         assert f"{warning} of 30\n" in ended.err
     measures = read_measures()
@@ -222,8 +225,19 @@ def test_debates_on_other_claims_and_invalid_lines_of_a_debater_do_not_count() -
     lost = evaluate("-j", "always-yes", "--replace")
     assert f"lost debates: 1; the first: {run}:2: " in lost.err
     assert read_measures()["mean"] == 3 / 30
-    write_records(run, {}, records[2])
+    write_lines(run, [json.dumps(records[1]), ""])
+    evaluate("-j", "always-yes", "--replace", err="empty lines left out: 1, the first is line 2\n")
+    write_records(run, {}, records[2], records[2])
     assert f"{run}:2: " in evaluate("--replace", code=2).error
+
+
+def test_the_evaluator_says_which_judge_it_is_and_whether_with_an_index() -> None:
+    evaluated = evaluate_debater(debates_on_claims(), "-i", "demo")
+    assert "claims, judged by grounded with an index" in evaluated.out
+    assert 'value: "grounded with an index"' in Path("out", PROTOTEXT).read_text()
+    Path("out").rename("other")
+    evaluate(out="claims, judged by grounded without an index (-i)")
+    touche_rad("score out other", out="Not ranked: the runs were judged with different")
 
 
 @pytest.mark.parametrize("strictness", [(), ("--strict",)])
@@ -238,12 +252,12 @@ def test_a_run_on_other_debates_is_refused_if_the_truths_have_digests(
     write_lines(source, [first, json.dumps({"id": "d2", **record}), *rest])
     run, out = run_judge("length"), "out"
     ended = touche_rad(
-        "dataset", "evaluate", run, truths, "-o", out, *strictness, code=2, err="debate 'd2'"
+        "dataset evaluate", run, truths, "-o", out, *strictness, code=2, err="debate 'd2'"
     )
     assert "run/evaluations.jsonl:2: simulation.userTurns[1]: " in ended.error
     assert "--fix" not in ended.err
     (truths / "rad-labels.jsonl").write_text(LABELS.read_text())  # older truths have no digests
-    touche_rad("dataset", "evaluate", run, truths, "-o", out, *strictness)
+    touche_rad("dataset evaluate", run, truths, "-o", out, *strictness)
 
 
 @pytest.mark.services

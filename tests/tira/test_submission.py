@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import with_cases
 from tests.cli.test_examples import parse_call
 from tests.models.scripted import content, serving
-from tests.records import read_cases, read_json
+from tests.records import read_json
 from tests.terminal import touche_rad
 from tests.tira.client import ClientRun, call_client
 from tests.tira.places import FILE, ROOT, repository, toy_dataset
@@ -117,11 +118,11 @@ def test_a_run_with_a_model_is_repeated_from_the_cache_without_an_endpoint(
 
 
 def test_submit_only_tries_unless_it_is_told_to_upload() -> None:
-    assert touche_rad("submit", "grounded", "--file", FILE).out.endswith(" --dry-run\n")
+    assert touche_rad("submit grounded --file", FILE).out.endswith(" --dry-run\n")
     judge = ("submit", "judge-always-yes", "--file", FILE)
     uploads = shlex.split(touche_rad(*judge, "--upload").out)
     assert shlex.split(touche_rad(*judge).out) == [*uploads, "--dry-run"]
-    listed = touche_rad("submit", "--file", FILE).out.splitlines()
+    listed = touche_rad("submit --file", FILE).out.splitlines()
     assert [line.split()[0] for line in listed[1:] if line[0] != " "] == list(load(FILE).software)
     assert max(map(len, listed)) <= 80
 
@@ -160,10 +161,7 @@ def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
     touche_rad(*words, env={"OPENAI_BASE_URL": "x:8/v1"}, code=2, err="_URL=http://x:8/v1\n")
 
 
-@pytest.mark.parametrize(
-    ("change", "expected"),
-    read_cases("tira/wrong_files.json"),
-)
+@with_cases(("change", "expected"), "tira/wrong_files.json")
 def test_an_invalid_tira_yml_is_reported_in_one_line(
     tmp_path: Path, change: tuple[str, str], expected: str
 ) -> None:
@@ -171,7 +169,7 @@ def test_an_invalid_tira_yml_is_reported_in_one_line(
     assert change[0] in text
     (tmp_path / "tira.yml").write_text(text.replace(change[0], change[1], 1))
     ended = touche_rad(
-        "submit", "--file", tmp_path / "tira.yml", code=2, err=str(tmp_path / "tira.yml")
+        "submit --file", tmp_path / "tira.yml", code=2, err=str(tmp_path / "tira.yml")
     )
     assert expected in ended.error
 

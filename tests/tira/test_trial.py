@@ -21,36 +21,33 @@ DEMO = demo_file("arguments.jsonl")
 LINES = DEMO.read_text("utf-8").splitlines(keepends=True)
 
 
-@pytest.fixture(name="place")
-def _place(tmp_path: Path) -> Path:
+@pytest.fixture(autouse=True)
+def _place() -> None:
     """A repository with tira.yml, and a collection that is not the demo's."""
     Path("docker/collection").mkdir(parents=True)
-    shutil.copy(FILE, tmp_path)
+    shutil.copy(FILE, ".")
     Path("ours.jsonl").write_text("".join(LINES[:60]), "utf-8")
-    return tmp_path
 
 
-def run_trial(
-    place: Path, *words: str | Path, collection: str = "ours.jsonl", **checks: Any
-) -> Ended:
-    return touche_rad("submit", "--collection", collection, *words, **checks, cwd=place)
+def run_trial(line: str, collection: str | Path = "ours.jsonl", **checks: Any) -> Ended:
+    return touche_rad(f"submit --collection {collection} {line}", **checks)
 
 
-def test_the_screen_of_a_trial(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_screen_of_a_trial(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("shutil.which", lambda name: None)  # tira-cli is not installed
-    ended = run_trial(place, "-d", "verbatim", "-j", "length(longest=70)")
-    check_screen("submit.trial", ended, place)
-    assert len((place / "submission" / "evaluations.jsonl").read_text().splitlines()) == 3
-    assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
+    ended = run_trial("-d verbatim -j length(longest=70)")
+    check_screen("submit.trial", ended)
+    assert len(Path("submission/evaluations.jsonl").read_text().splitlines()) == 3
+    assert Path("tira.yml").read_bytes() == FILE.read_bytes()
 
 
-FAILURES: dict[str, tuple[list[str], str, str]] = read_cases("tira/trials_that_fail.json")
+FAILURES: dict[str, tuple[str, str, str]] = read_cases("tira/trials_that_fail.json")
 
 
 @pytest.mark.parametrize("case", FAILURES)
-def test_the_trial_ends_at_the_first_step_that_fails(place: Path, case: str) -> None:
-    words, name, expected = FAILURES[case]
-    ended = run_trial(place, *words, code=1)
+def test_the_trial_ends_at_the_first_step_that_fails(case: str) -> None:
+    line, name, expected = FAILURES[case]
+    ended = run_trial(line, code=1)
     assert [line.startswith("failed") for line in ended.out.splitlines()].count(True) == 1
     failed = ended.out[ended.out.index("failed ") :]
     assert failed.split()[1] == name
@@ -66,41 +63,36 @@ def test_the_trial_ends_at_the_first_step_that_fails(place: Path, case: str) -> 
         ("".join([*LINES[:3], '{"id": 3, "text": "x"}\n']), "ours.jsonl:4: id: expected text"),
     ],
 )
-def test_a_collection_that_cannot_be_read_is_reported(
-    place: Path, text: str, expected: str
-) -> None:
-    (place / "ours.jsonl").write_text(text)
-    ended = run_trial(place, "-d", "verbatim", code=1)
+def test_a_collection_that_cannot_be_read_is_reported(text: str, expected: str) -> None:
+    Path("ours.jsonl").write_text(text)
+    ended = run_trial("-d verbatim", code=1)
     assert expected in " ".join(ended.out.split())
-    assert not (place / "submission").exists()
+    assert not Path("submission").exists()
 
 
-def test_the_demo_collection_can_be_tried_but_not_handed_in(place: Path) -> None:
-    ended = run_trial(place, "-d", "verbatim", "--upload", collection=str(DEMO), out="not fit")
+def test_the_demo_collection_can_be_tried_but_not_handed_in() -> None:
+    ended = run_trial("-d verbatim --upload", DEMO, out="not fit")
     assert "--dry-run" in ended.out
-    touche_rad("submit", "grounded", "--collection", "docker/collection/arguments.jsonl", cwd=place)
+    touche_rad("submit grounded --collection docker/collection/arguments.jsonl")
 
 
-def test_a_model_is_asked_and_its_address_is_forwarded(
-    place: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_model_is_asked_and_its_address_is_forwarded(monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as server, monkeypatch.context() as patched:
         server.always = content('{"number": 1}')
-        words = ("-d", "grounded", "-m", f"{server.url}#tiny", "--save", "local")
-        local = run_trial(place, *words, code=1)
+        local = run_trial(f"-d grounded -m {server.url}#tiny --save local", code=1)
         url = server.url.replace("127.0.0.1", "127.1")  # the same, but the check cannot know it
-        words = ("-d", "grounded", "-m", f"{url}#tiny", "--save", "mine")
+        line = f"-d grounded -m {url}#tiny --save mine"
         patched.delenv("OPENAI_API_KEY", raising=False)
-        ended = run_trial(place, *words)
+        ended = run_trial(line)
         patched.setenv("OPENAI_API_KEY", "sk-of-mine")
-        with_key = run_trial(place, *words)
+        with_key = run_trial(line)
     assert "-m vllm:MODEL" in " ".join(local.out.split())
-    assert "local" not in load(place / "tira.yml").software
+    assert "local" not in load(Path("tira.yml")).software
     assert "tiny" in " ".join(ended.out.split())
     assert f"OPENAI_BASE_URL={url} OPENAI_MODEL=tiny\n" in ended.out
     assert "export OPENAI_API_KEY=" in ended.out
     assert "export OPENAI_API_KEY=" not in with_key.out
-    entry = load(place / "tira.yml").find("mine")
+    entry = load(Path("tira.yml")).find("mine")
     assert entry.user == "own"
     assert entry.cache == "CACHE_DIR"
     assert entry.collection == "docker/collection/ours.jsonl"
@@ -124,44 +116,41 @@ class Brief:
 
 
 @pytest.fixture(name="plugin")
-def _plugin(place: Path) -> Path:
+def _plugin() -> Path:
     """The file of a plugin in a git repository; the image does not have it yet."""
-    path = place / "brief.py"
+    path = Path("brief.py")
     path.write_text(PLUGIN)
-    subprocess.run(["git", "init", "-q"], cwd=place, check=True)
+    subprocess.run(["git", "init", "-q"], check=True)
     return path
 
 
-def save_plugin(place: Path) -> Ended:
-    call = ("--plugin", "brief.py", "-d", "brief", "--save", "mine")
-    return run_trial(place, *call)
+def save_plugin() -> Ended:
+    return run_trial("--plugin brief.py -d brief --save mine")
 
 
-def test_the_image_gets_the_file_of_a_plugin_and_the_collection(place: Path, plugin: Path) -> None:
-    copy = place / "docker" / "plugins" / "brief.py"
-    ended = save_plugin(place)
+def test_the_image_gets_the_file_of_a_plugin_and_the_collection(plugin: Path) -> None:
+    copy = Path("docker/plugins/brief.py")
+    ended = save_plugin()
     assert "git init" not in ended.out
     assert copy.read_text() == PLUGIN
-    collection = place / "docker" / "collection" / "ours.jsonl"
-    assert collection.read_bytes() == (place / "ours.jsonl").read_bytes()
-    software = load(place / "tira.yml").find("mine")
+    collection = Path("docker/collection/ours.jsonl")
+    assert collection.read_bytes() == Path("ours.jsonl").read_bytes()
+    software = load(Path("tira.yml")).find("mine")
     assert software.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
     plugin.write_text(f"{PLUGIN}# changed\n")
-    save_plugin(place)
+    save_plugin()
     assert copy.read_text() == plugin.read_text()
 
 
-def test_an_entry_whose_collection_or_plugin_is_missing_is_not_uploaded(
-    place: Path, plugin: Path
-) -> None:
-    save_plugin(place)
+def test_an_entry_whose_collection_or_plugin_is_missing_is_not_uploaded(plugin: Path) -> None:
+    save_plugin()
     for name in ("docker/collection/ours.jsonl", "docker/plugins/brief.py"):
-        content = (place / name).read_bytes()
-        (place / name).unlink()
-        refused = touche_rad("submit", "mine", "--upload", cwd=place, code=2, err=f"{name}: ")
+        content = Path(name).read_bytes()
+        Path(name).unlink()
+        refused = touche_rad("submit mine --upload", code=2, err=f"{name}: ")
         assert refused.out == ""
-        (place / name).write_bytes(content)
-    touche_rad("submit", "mine", "--upload", cwd=place)
+        Path(name).write_bytes(content)
+    touche_rad("submit mine --upload")
 
 
 def test_outputs_of_the_documents_are_ignored_but_no_plugin_to_submit() -> None:
@@ -180,45 +169,45 @@ def test_outputs_of_the_documents_are_ignored_but_no_plugin_to_submit() -> None:
     ],
 )
 def test_the_failures_of_a_plugin_and_changes_of_its_answers_are_reported(
-    place: Path, when: str, expected: str
+    when: str, expected: str
 ) -> None:
-    (place / "brief.py").write_text(PLUGIN.replace("return", f"assert not ({when}); return"))
-    ended = run_trial(place, "--plugin", "brief.py", "-d", "brief", code=None)
+    Path("brief.py").write_text(PLUGIN.replace("return", f"assert not ({when}); return"))
+    ended = run_trial("--plugin brief.py -d brief", code=None)
     assert expected in " ".join(ended.out.split())
 
 
-def test_a_saved_entry_is_the_last_one_and_comments_stay(place: Path) -> None:
-    file = place / "tira.yml"
+def test_a_saved_entry_is_the_last_one_and_comments_stay() -> None:
+    file = Path("tira.yml")
     before = file.read_text()
-    run_trial(place, "-d", "verbatim", "--save", "mine")
+    run_trial("-d verbatim --save mine")
     assert file.read_text().startswith(before)
     assert list(load(file).software) == [*load(FILE).software, "mine"]
     assert load(file).find("mine").command == "touche-rad simulate -d verbatim"
 
 
-def test_an_entry_that_is_saved_again_keeps_its_other_keys(place: Path) -> None:
-    file = place / "tira.yml"
-    run_trial(place, "-d", "verbatim", "--save", "mine")
+def test_an_entry_that_is_saved_again_keeps_its_other_keys() -> None:
+    file = Path("tira.yml")
+    run_trial("-d verbatim --save mine")
     first = load(file).find("mine")
     file.write_text(f"{file.read_text()}    network: true\n")
-    run_trial(place, "-d", "verbatim", "--save", "mine")
+    run_trial("-d verbatim --save mine")
     assert load(file).find("mine") == first.model_copy(update={"network": True})
 
 
-def test_an_entry_can_be_saved_with_the_official_user(place: Path) -> None:
-    for options in ((), ("--official",)):
-        ended = run_trial(place, "-d", "verbatim", "--save", "mine", *options)
+def test_an_entry_can_be_saved_with_the_official_user() -> None:
+    for option in ("", "--official"):
+        ended = run_trial(f"-d verbatim --save mine {option}")
     assert "mine in tira.yml" in ended.out
-    entry = load(place / "tira.yml").find("mine")
+    entry = load(Path("tira.yml")).find("mine")
     assert entry.user == "official"
     assert entry.network
     assert entry.command.endswith("-- -d verbatim")
 
 
-def test_an_entry_with_an_anchor_that_others_use_is_not_replaced(place: Path) -> None:
-    refused = run_trial(place, "-d", "verbatim", "--save", "grounded", code=1)
+def test_an_entry_with_an_anchor_that_others_use_is_not_replaced() -> None:
+    refused = run_trial("-d verbatim --save grounded", code=1)
     assert "'grounded'" in " ".join(refused.out.split())
-    assert (place / "tira.yml").read_bytes() == FILE.read_bytes()
+    assert Path("tira.yml").read_bytes() == FILE.read_bytes()
 
 
 @pytest.mark.parametrize(
@@ -239,7 +228,7 @@ def test_the_entry_has_what_its_model_needs(model: str, fields: dict[str, Any]) 
 @pytest.mark.parametrize(
     "words", ["-d verbatim", "--collection x", "grounded -d verbatim", "--save x"]
 )
-def test_a_trial_needs_a_collection_and_a_plugin(place: Path, words: str) -> None:
-    ended = touche_rad("submit", *words.split(), cwd=place, code=2)
+def test_a_trial_needs_a_collection_and_a_plugin(words: str) -> None:
+    ended = touche_rad(f"submit {words}", code=2)
     assert ended.out == ""
     assert len(ended.err.splitlines()) == 1

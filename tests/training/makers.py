@@ -7,7 +7,7 @@ from typing import Any
 
 import anyio
 
-from tests.debaters.world import BothSides
+from tests.debaters.world import BothSides, debate
 from tests.models.scripted import Scripted
 from tests.records import write_lines, write_records
 from touche_rad import files
@@ -36,16 +36,16 @@ def chats(path: Path) -> Path:
     """Answers as the debater gives them, to its own prompts; all of one form."""
     rows = []
     for subject in SUBJECTS:
-        debate = Debate(id=f"on {subject}", claim=f"We need no {subject}.").with_utterance(
+        of_subject = Debate(id=f"on {subject}", claim=f"We need no {subject}.").with_utterance(
             f"No {subject}!"
         )
-        prompt = conversation(debate, ())
+        prompt = conversation(of_subject, ())
         answer = answer_of(f"They want no {subject}.", f"Towns live by {subject}.")
         messages = [
             *(message.wire() for message in prompt),
             {"role": "assistant", "content": answer},
         ]
-        rows.append({"messages": messages, "debate": debate.id, "turn": 0})
+        rows.append({"messages": messages, "debate": of_subject.id, "turn": 0})
     return write_records(path, *rows)
 
 
@@ -70,8 +70,11 @@ def preferences(path: Path) -> Path:
     return write_records(path, *rows)
 
 
-def answer_and_record(server: Scripted, unanswered: Debate, run: str = "run.jsonl") -> Response:
-    """Let the debater answer once, and write the run with its trace beside it."""
+ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolish the penny!")
+
+
+def answer_and_record(server: Scripted, run: str = "run.jsonl") -> Response:
+    """Let the debater answer `ASKED`, and write the run with its trace beside it."""
 
     async def answer() -> Response:
         trace = Path(f"{run}.trace.jsonl")
@@ -79,15 +82,15 @@ def answer_and_record(server: Scripted, unanswered: Debate, run: str = "run.json
         services = Services(BothSides(), model=model)
         debater = InspireDebate(InspireDebate.Options(), services)
         try:
-            caller = Caller("inspiredebate", unanswered.key, len(unanswered.turns) - 1)
+            caller = Caller("inspiredebate", ASKED.key, len(ASKED.turns) - 1)
             with call_context(caller=caller):
-                response: Response = await debater.answer(unanswered)
+                response: Response = await debater.answer(ASKED)
                 return response
         finally:
             await model.close()
 
     response = anyio.run(answer)
-    write_lines(run, [files.response_line(unanswered, len(unanswered.turns) - 1, response)])
+    write_lines(run, [files.response_line(ASKED, len(ASKED.turns) - 1, response)])
     return response
 
 

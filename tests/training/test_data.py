@@ -12,14 +12,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.debaters.world import ARGUMENTS, debate
+from tests.debaters.world import ARGUMENTS
 from tests.models import scripted
 from tests.models.by_schema import answering, filling, last_message, prompt_of, roles_of
 from tests.models.scripted import Scripted
 from tests.records import read_records, write_lines, write_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
-from tests.training.makers import answer_and_record, in_blocks
+from tests.training.makers import ASKED, answer_and_record, in_blocks
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Response
@@ -29,7 +29,6 @@ from touche_rad.plugins import trainer
 
 CHARITY = ARGUMENTS[2]
 SPOKEN = {"reasoning": "Tins need coins.", "argument": f"You forget: {CHARITY.text}"}
-ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolish the penny!")
 
 
 @pytest.fixture
@@ -48,7 +47,7 @@ def learn(*sources: str | Path) -> list[dict[str, Any]]:
 def test_a_traced_run_gives_the_prompt_that_was_sent_and_the_reasoning_that_never_went_out(
     server: Scripted,
 ) -> None:
-    response = answer_and_record(server, ASKED)
+    response = answer_and_record(server)
     assert "Tins need coins" not in Path("run.jsonl").read_text()
     (record,) = learn("run.jsonl")
     assert record["messages"][:-1] == server.asked[-1]["messages"]
@@ -70,7 +69,7 @@ def test_after_a_repair_and_a_longer_answer_the_last_valid_one_is_learnt(server:
     corrected = {"argument": SPOKEN["argument"]}
     terms = {"terms": ["penny"]}
     answering(server, {"Terms": terms, "Speech": lambda _: next(speeches), "Corrected": corrected})
-    answer_and_record(server, ASKED)
+    answer_and_record(server)
     with Path("run.jsonl.trace.jsonl").open("a") as trace:
         trace.write('{"step": "inspiredebate.speech", "asked": {"mess')
     (record,) = learn("run.jsonl")
@@ -86,7 +85,7 @@ def test_answers_that_begin_alike_are_told_apart(server: Scripted) -> None:
     for name in ("tins", "tolls"):
         speech = {"reasoning": f"WHY {name}", "argument": f"{opening} {name}."}
         answering(server, {"Terms": {"terms": ["penny"]}, "Speech": speech})
-        answer_and_record(server, ASKED, f"{name}.jsonl")
+        answer_and_record(server, f"{name}.jsonl")
         sources.append(f"{name}.jsonl")
     learnt = [json.loads(last_message(record)) for record in learn(*sources)]
     assert [record["reasoning"] for record in learnt] == ["WHY tins", "WHY tolls"]
@@ -100,7 +99,7 @@ def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(server
         "argument": f"Sweden lost nine million kronor. {CHARITY.text}",
     }
     answering(server, {"Terms": {"terms": ["charities tins"]}, "Speech": speech})
-    response = answer_and_record(server, ASKED)
+    response = answer_and_record(server)
     (record,) = learn("run.jsonl")
     answer = json.loads(last_message(record))
     assert "Sweden" not in response.content
@@ -110,7 +109,7 @@ def test_a_response_without_the_unsupported_sentences_keeps_its_reasoning(server
 def test_a_refusal_is_never_learnt(server: Scripted) -> None:
     refusal = {"reasoning": "no", "argument": "I can't provide an argument for this."}
     answering(server, {"Terms": {"terms": ["penny"]}, "Speech": refusal})
-    answer_and_record(server, ASKED)
+    answer_and_record(server)
     with expect_error("answers"):
         learn("run.jsonl")
 
@@ -257,7 +256,7 @@ def self_debate(first_topics: Path) -> Path:
 @pytest.mark.parametrize("source", ["run", "trace"])
 def test_each_speech_of_both_sides_is_one_sample(self_debate: Path, source: str) -> None:
     source_file = f"{self_debate}.trace.jsonl" if source == "trace" else self_debate
-    ended = touche_rad("train", "sft", source_file, "--data-only", "-o", "sft")
+    ended = touche_rad("train sft --data-only -o sft", source_file)
     assert ended.json["answers"] == 2 * ROUNDS * len(CLAIMS)
 
 

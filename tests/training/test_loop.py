@@ -14,11 +14,12 @@ from pathlib import Path
 import pytest
 
 from tests.bench.small_data import example_answer
+from tests.cases import with_cases
 from tests.conftest import unavailable
 from tests.models.by_schema import filling
 from tests.models.scripted import serving
 from tests.models.tiny import SMALL, tiny_model
-from tests.records import copy_lines, read_table
+from tests.records import copy_lines
 from tests.terminal import touche_rad
 from tests.training.player import write_launcher
 from touche_rad.debaters.inspiredebate.training.model import load_tokenizer
@@ -53,12 +54,12 @@ def plan() -> Path:
 
 def commands_of(plan: Path) -> list[str]:
     """The commands that a plan prints."""
-    ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run")
+    ended = touche_rad("train loop -o out --dry-run", plan)
     return re.findall(r"^   touche-rad (.*)", ended.out, re.MULTILINE)
 
 
 def test_a_dry_run_has_a_heading_for_each_round_and_the_costs_of_each_game(plan: Path) -> None:
-    ended = touche_rad("train", "loop", plan, "-o", "out", "--dry-run")
+    ended = touche_rad("train loop -o out --dry-run", plan)
     assert re.findall(r"^Round (\d)", ended.out, re.MULTILINE) == ["0", "1", "2"]
     steps = re.findall(r"^(\d+)\. ", ended.out, re.MULTILINE)
     assert steps == [str(number) for number in range(1, 17)]
@@ -80,7 +81,7 @@ def test_few_topics_are_shared_by_the_sizes_of_the_plan(plan: Path) -> None:
 
 def test_a_plan_needs_a_topic_for_each_part(plan: Path) -> None:
     copy_lines("claims.tsv", "claims.tsv", 3)
-    touche_rad("train", "loop", plan, "-o", "out", "--dry-run", code=2, err="got 2")
+    touche_rad("train loop -o out --dry-run", plan, code=2, err="got 2")
 
 
 def test_the_commands_of_a_plan_are_printed_in_their_order(
@@ -119,15 +120,12 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
     assert f"{first[1]} {recorded}" in commands_of(plan)[0]
 
 
-@pytest.mark.parametrize(
-    ("old", "new", "message"),
-    read_table("training/wrong_plans.tsv"),
-)
+@with_cases(("old", "new", "message"), "training/wrong_plans.tsv")
 def test_a_wrong_plan_is_told_before_anything_runs(
     plan: Path, old: str, new: str, message: str
 ) -> None:
     plan.write_text(plan.read_text().replace(old, new))
-    ended = touche_rad("train", "loop", plan, "-o", "out", code=2)
+    ended = touche_rad("train loop -o out", plan, code=2)
     assert message in ended.error
     assert not Path("out").exists()
 
@@ -139,9 +137,7 @@ def test_what_is_not_installed_is_told_before_the_teacher_plays(
     for module in ("touche_rad.training.recipe", "importlib.util"):
         monkeypatch.setattr(f"{module}.find_spec", lambda name: None)
     monkeypatch.delenv("TOUCHE_RAD_VLLM_PYTHON", raising=False)
-    ended = touche_rad(
-        "train", "loop", plan, "-o", "out", *flags, code=code, err="touche-rad[train]"
-    )
+    ended = touche_rad("train loop -o out", plan, *flags, code=code, err="touche-rad[train]")
     assert ("touche-rad[vllm]" in ended.err) == bool(flags), "a dry run tells all that is missing"
     assert not Path("out").exists()
 
@@ -150,7 +146,7 @@ def test_what_is_not_installed_is_told_before_the_teacher_plays(
 def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) -> None:
     def call(*flags: str) -> tuple[int, str]:
         out = plan.parent / "out"
-        ended = touche_rad("train", "loop", plan, "-o", out, *flags, code=None)
+        ended = touche_rad("train loop", plan, "-o", out, *flags, code=None)
         return ended.code, ended.err
 
     def parts() -> list[set[str]]:
@@ -169,6 +165,8 @@ def test_topics_are_split_by_the_seed_and_another_plan_is_refused(plan: Path) ->
     assert "seed was 0" in error
     assert call("--replace")[0] == 1
     assert parts() != first
+    (plan.parent / "out/commands.jsonl").rename(plan.parent / "out/manifest.json")
+    assert call("--replace")[0] == 2
 
 
 @pytest.mark.parametrize("command", ["simulate", "tournament"])

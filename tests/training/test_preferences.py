@@ -11,14 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tests.debaters.world import debate
 from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, roles_of, schema_of
 from tests.models.scripted import Handler
 from tests.records import copy_lines, read_records, write_lines, write_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
-from tests.training.makers import answer_and_record, in_blocks
+from tests.training.makers import ASKED, answer_and_record, in_blocks
 from touche_rad import files
 from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
@@ -59,9 +58,6 @@ def make_pairs(sources: list[Path], **rule: Any) -> list[dict[str, Any]]:
     return read_records(out)
 
 
-ASKED = debate("The penny is worthless and should be abolished.", "No.", "Abolish the penny!")
-
-
 def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_reasoning() -> None:
     """Judged runs hold no reasoning, and each its own past: the traces tell what was asked."""
     evaluations, traces = [], []
@@ -69,7 +65,7 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
         for name, argument, score in (("a", "Coins fill tins.", 0.9), ("b", "Coins are old.", 0.2)):
             speech = {"reasoning": f"WHY {name}", "argument": argument}
             answering(server, {"Terms": {"terms": ["penny", name]}, "Speech": speech})
-            response = answer_and_record(server, ASKED, f"{name}.jsonl")
+            response = answer_and_record(server, f"{name}.jsonl")
             traces.append(Path(f"{name}.jsonl.trace.jsonl"))
             turns = (ASKED.turns[0].model_copy(update={"response": response}), ASKED.turns[1])
             debate = ASKED.model_copy(update={"turns": turns}).with_response(response)
@@ -80,7 +76,7 @@ def test_the_debater_itself_played_twice_and_judged_gives_pairs_with_its_own_rea
             )
         sent = [body["messages"] for body in server.asked if schema_of(body) == "Speech"]
     out = "pairs.jsonl"
-    touche_rad("train", "preferences", *evaluations, *traces, "-o", out)
+    touche_rad("train preferences", *evaluations, *traces, "-o", out)
     (pair,) = read_records(out)
     assert json.loads(pair["chosen"][0]["content"])["reasoning"] == "WHY a"
     assert json.loads(pair["rejected"][0]["content"])["reasoning"] == "WHY b"
@@ -222,12 +218,12 @@ def test_samples_of_an_answer_are_pairs_of_the_same_side_under_one_prompt() -> N
         touche_rad(*play, *debater[:2], *model, code=2, err="model.temperature")
         touche_rad(*play, *debater, *model)
         temperatures = {(schema_of(body), body["temperature"]) for body in server.asked}
-        touche_rad("judge", "c.jsonl", "-j", "inspirescore", *model, "-o", "o.jsonl")
+        touche_rad("judge c.jsonl -j inspirescore -o o.jsonl", *model)
     assert temperatures == {("Terms", 0), ("Speech", 1)}
     contests = read_records("c.jsonl")
     texts = [[speech["text"][-5:] for speech in contest["speeches"]] for contest in contests]
     assert texts == [["pro 0"], ["pro 1"], ["pro 0", "con 0"], ["pro 0", "con 1"]]
-    touche_rad("train", "preferences", "c.jsonl", "o.jsonl", "--wording", "free", "-o", "p")
+    touche_rad("train preferences c.jsonl o.jsonl --wording free -o p")
     pairs_of_side = read_records("p")
     assert preferred_and_rejected(pairs_of_side) == [
         ("I am pro 1", "I am pro 0"),

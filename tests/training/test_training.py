@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import io
+import json
 import math
 import shutil
 import signal
@@ -13,7 +15,8 @@ from typing import Any
 
 import pytest
 
-from tests.records import read_cases, read_json, read_records
+from tests.cases import with_cases
+from tests.records import read_json, read_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from tests.training.makers import DPO, SFT, chats, log_likelihood, preferences
@@ -157,6 +160,8 @@ def test_a_killed_training_goes_on_to_the_same_model(
     killed(method, source, out, tiny, settings, at)
     torn = out / "checkpoints" / "checkpoint-99"
     torn.mkdir()
+    data = TrainingFolder(out).data
+    data.write_text(data.read_text().replace("a", "e"))
     recipe = {"base": str(tiny), **settings}
     resumed = trainer(method)([source], out, recipe=recipe)
     assert resumed["resumed"]
@@ -175,10 +180,7 @@ def test_a_killed_training_goes_on_to_the_same_model(
         assert resumed["measured"][name] == pytest.approx(values, abs=1e-3), name
 
 
-@pytest.mark.parametrize(
-    ("data", "wrong", "message"),
-    read_cases("training/wrong_commands.json"),
-)
+@with_cases(("data", "wrong", "message"), "training/wrong_commands.json")
 def test_a_wrong_command_is_told_in_a_line_and_does_not_stand_in_the_way_of_the_right_one(
     data: str, wrong: dict[str, str], message: str, tiny: Path
 ) -> None:
@@ -192,15 +194,31 @@ def test_a_wrong_command_is_told_in_a_line_and_does_not_stand_in_the_way_of_the_
     assert not TrainingFolder(Path("out")).finished()
 
 
-def test_two_trainings_in_one_folder_are_kept_apart(tiny: Path, tmp_path: Path) -> None:
-    source, recipe = chats(Path("chats.jsonl")), {"base": str(tiny), **SFT}
-    with (
-        TrainingFolder(Path("out")).exclusive(),
-        expect_error("another process"),
-    ):
-        trainer("sft")([source], Path("out"), recipe=recipe)
-    with expect_error("files"):
+def test_code_of_a_model_is_not_run_whatever_is_typed(
+    tiny: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    shutil.copytree(tiny, "code")
+    config = read_json(Path("code/config.json"))
+    config |= {"model_type": "mine", "auto_map": {"AutoConfig": "mine.Config"}}
+    Path("code/config.json").write_text(json.dumps(config))
+    Path("code/mine.py").write_text("open('ran', 'w')\nclass Config: pass\n")
+    monkeypatch.setattr(sys, "stdin", io.StringIO("y\n" * 9))
+    with expect_error("code: cannot be read"):
+        trainer("sft")([chats(Path("chats.jsonl"))], Path("out"), recipe={"base": "code"})
+    assert not Path("ran").exists()
+
+
+def test_a_training_has_a_folder_of_its_own(tiny: Path, tmp_path: Path) -> None:
+    source = chats(Path("chats.jsonl"))
+    out = Path("out")
+    recipe = {"base": str(tiny), **SFT}
+    with TrainingFolder(out).exclusive(), expect_error("another process"):
+        trainer("sft")([source], out, recipe=recipe)
+    with expect_error("contains other files"):
         trainer("sft")([source], tmp_path, recipe=recipe)
+    (out / "data").symlink_to(tmp_path)
+    with expect_error("data is a link"):
+        trainer("sft")([source], out, recipe=recipe)
 
 
 THINKS = "{% if enable_thinking is not false %}<think>{% else %}<think></think>{% endif %}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass, field
 from typing import Any
 
 import anyio
@@ -22,12 +23,12 @@ SECOND = CLAIM.with_utterance("Zoos should be closed.").with_response(
 )
 
 
+@dataclass
 class Saying:
     """Says anything at all."""
 
-    def __init__(self, words: Any) -> None:
-        self.words = words
-        self.on: list[CallContext] = []
+    words: Any
+    on: list[CallContext] = field(default_factory=list)
 
     def open(self, claim: Debate) -> Any:
         self.on.append(current_context())

@@ -13,6 +13,7 @@ from touche_rad.report import write_report
 from touche_rad.report.boards import Board, boards_of, faults_of, page_table, reader_link
 from touche_rad.report.page import INDEX
 from touche_rad.score.cautions import without_model
+from touche_rad.score.words import names_of
 
 JUDGES: Final = "judges"
 """The folder of the judges' page."""
@@ -27,9 +28,7 @@ def write_pages(plan_file: PlanFile, results: Path, figures: Figures) -> Path:
     boards: list[Board] = []
     if judges is not None:
         boards += boards_of(judges)
-        boards[0]["warnings"] = [
-            f"not scored: {run}: {error}" for run, error in judges.refused.items()
-        ]
+        boards[0]["warnings"] = [*figures.not_scored, *judges_without_index(plan_file)]
         page = write_report(
             [results / cell.path for cell in labelled_runs(plan_file)],
             folder / JUDGES if plan_file.debaters else folder,
@@ -56,7 +55,7 @@ def write_pages(plan_file: PlanFile, results: Path, figures: Figures) -> Path:
     of_debaters["warnings"] = judge_warnings(plan_file, results)
     _add_columns(of_debaters, figures)
     faults = [
-        (*fault, reader_link(mark="fallback", **{"with": ".".join(numbers[fault[0]])}))
+        fault._replace(link=reader_link(mark="fallback", **{"with": ".".join(numbers[fault.run])}))
         for fault in faults_of(shares)
     ]
     return write_report(
@@ -81,6 +80,17 @@ def judge_warnings(plan_file: PlanFile, results: Path) -> list[str]:
     return without_model(runs)
 
 
+def judges_without_index(plan_file: PlanFile) -> list[str]:
+    """Say which judges would use the plan's index, and judge the labelled debates without it."""
+    judges = [judge.name for judge in plan_file.judges if "index" in judge.configured.plugin.uses]
+    if not (judges and plan_file.debaters and plan_file.plan.labels):
+        return []
+    return [
+        f"{names_of(judges)} judged the labelled debates without the index, because they may cite "
+        "other arguments; a plan without debaters judges them with it"
+    ]
+
+
 def _add_columns(board: Board, figures: Figures) -> None:
     """Add what only a bench knows of its debaters: plugin, words, and the shares by entry."""
     plugins = {name: plugin for name, _, plugin in figures.entries}
@@ -97,8 +107,3 @@ def _add_columns(board: Board, figures: Figures) -> None:
             board["tables"].append(
                 page_table(f"{figures.measure}: {kind}", ["debater", *heads], values)
             )
-
-
-def page_files(results: Path) -> list[Path]:
-    """Return the files of the pages."""
-    return sorted(path for path in (results / PAGE).rglob("[!.]*") if path.is_file())

@@ -19,7 +19,7 @@ from touche_rad.bench._cells import DebateCell, cells_of, labelled_runs
 from touche_rad.bench.plan import PlanFile
 from touche_rad.criteria import Criteria
 from touche_rad.errors import WorkError
-from touche_rad.files.outputs import all_replaced, read_status
+from touche_rad.files.outputs import all_replaced, count_replaced, read_status
 from touche_rad.records import FrozenRecord
 from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
@@ -33,7 +33,7 @@ from touche_rad.score.rates import (
     shares,
 )
 from touche_rad.score.reports import rank_notes
-from touche_rad.score.result import MEAN, RunComparison
+from touche_rad.score.result import MEAN, RunComparison, RunFault
 from touche_rad.score.shares import ShareReport, share_report
 from touche_rad.score.significance import Floats
 from touche_rad.score.tables import Notes, Part, Printed, Table
@@ -95,6 +95,12 @@ class Figures(Printed):
         if self.shares is not None:
             claims = f"{self.name}: {self.claims} claims; {self.shares.source}"
             yield Notes([*rank_notes(self.shares), claims, self.shares.drawn("claims")])
+
+    @property
+    def not_scored(self) -> list[str]:
+        """Which judges have no scores on the labelled debates, and why."""
+        refused = self.judges.refused if self.judges is not None else {}
+        return [f"not scored: {run}: {error}" for run, error in refused.items()]
 
     def board(self) -> Table:
         """Return the ranked table with columns of the judges, words and fallbacks."""
@@ -158,16 +164,14 @@ def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> Jud
         return text.replace(f"{plan_file.folder}/", "").replace(f"{results}/", "")
 
     problems = tuple(
-        problem.model_copy(update={"run": short(problem.run), "message": short(problem.message)})
+        problem.replace(run=short(problem.run), message=short(problem.message))
         for problem in report.problems
     )
-    return report.model_copy(
-        update={
-            "refused": dict.fromkeys(broken, "all its verdicts are fallbacks"),
-            "truth": short(report.truth),
-            "matched_by": short(report.matched_by or ""),
-            "problems": problems,
-        }
+    return report.replace(
+        refused=dict.fromkeys(broken, "all its verdicts are fallbacks"),
+        truth=short(report.truth),
+        matched_by=short(report.matched_by or ""),
+        problems=problems,
     )
 
 
@@ -207,9 +211,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
                     if turn.response:
                         responses[name] += 1
                         words[name] += count_words(turn.response.content)
-            for fallback in read_status(path).get("fallbacks", ()):
-                if fallback["what"] == ANSWERS:
-                    fallbacks[name] += fallback["count"]
+            fallbacks[name] += count_replaced(read_status(path).get("fallbacks", ()))[ANSWERS]
         elif run.of is not None:
             if not _is_broken(path):
                 sound_judges.add(name)
@@ -250,7 +252,9 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
             ignored.append(f"{judge} ({reason})")
     source = f"mean of judges ({', '.join(judges[number] for number in counted)})"
     faults = [
-        (name, count, f"{count} of {responses[name]} responses are fallbacks")
+        RunFault(
+            name, count, f"{count} of {responses[name]} responses are fallbacks", what="fallback"
+        )
         for name, count in fallbacks.items()
     ]
     report = share_report(

@@ -14,7 +14,7 @@ from touche_rad.bench.plan import NAME, NAMES_ARE, PlanFile, load_plan
 from touche_rad.demo import DEMO
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import copy_file
+from touche_rad.files.records import copy_file, make_folder
 
 PLAN: Final = "bench.toml"
 
@@ -44,7 +44,7 @@ def new_bench(
         raise UserError(f"{folder}: expected another name: {NAMES_ARE}")
     if {"debates", "labels"} <= data.keys():
         files.read_labelled(data["debates"], data["labels"])
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     paths = [folder / PLAN]
     # A compressed file keeps its ending: claims.jsonl.gz is no TSV.
     names = {key: key + "".join(source.suffixes[-2:]) for key, source in data.items()}

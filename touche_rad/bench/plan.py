@@ -18,10 +18,10 @@ grounded = "grounded"
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Annotated, Final, Generic, Literal, TypeVar
+from typing import Annotated, Any, Final, Generic, Literal, TypeVar
 
 from pydantic import BaseModel, Field, NonNegativeInt, StringConstraints, ValidationError
 from pydantic.functional_validators import BeforeValidator
@@ -35,15 +35,15 @@ from touche_rad.files.records import field_error, read_toml
 from touche_rad.frozen import frozen
 from touche_rad.plugins import (
     Configured,
+    Kind,
     LoadedDebater,
     LoadedJudge,
-    Plugin,
     find,
     parse_plugin,
 )
 from touche_rad.plugins.digests import refuse_files_outside
 from touche_rad.records import FrozenRecord, UpTo1000
-from touche_rad.samples import SAMPLES
+from touche_rad.samples import SAMPLES, TURNS
 from touche_rad.text import redact
 from touche_rad.users import UserChoice, parse_user
 
@@ -103,12 +103,12 @@ class BenchPlan(FrozenRecord):
     """What the index must contain; empty for any index."""
     sha256: Mapping[str, str] = {}
     """The hashes of the claims, debates and labels, by key; a file with another hash is refused."""
-    turns: UpTo1000 = 5
+    turns: UpTo1000 = TURNS
     max_words: NonNegativeInt = 60
-    deadline: float | None = Field(None, gt=0, allow_inf_nan=False)
+    deadline: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
     """Time limit per answer and per verdict in seconds."""
     seeds: tuple[Annotated[int, Field(ge=0)], ...] = Field((0,), min_length=1, max_length=1000)
-    samples: int = Field(SAMPLES, ge=100, le=100_000)
+    samples: Annotated[int, Field(ge=100, le=100_000)] = SAMPLES
     """Bootstrap samples for confidence intervals."""
     model: str = ""
     """The language model of the entries that name none."""
@@ -180,12 +180,12 @@ class PlanFile:
     @cached_property
     def debaters(self) -> list[PluginEntry[LoadedDebater]]:
         """The debaters in the order of the file."""
-        return self._plugins("debaters", lambda name: find("debater", name))
+        return self._plugins("debater")
 
     @cached_property
     def judges(self) -> list[PluginEntry[LoadedJudge]]:
         """The judges in the order of the file."""
-        return self._plugins("judges", lambda name: find("judge", name))
+        return self._plugins("judge")
 
     @cached_property
     def users(self) -> list[UserEntry]:
@@ -223,12 +223,13 @@ class PlanFile:
         plugins = (plugin.configured for plugin in self.entries)
         refuse_files_outside(self.path, paths, models, plugins)
 
-    def _plugins(self, group: str, find_plugin: Callable[[str], Plugin[L]]) -> list[PluginEntry[L]]:
+    def _plugins(self, kind: Kind) -> list[PluginEntry[Any]]:
+        group = f"{kind}s"
         plugins = []
         for name, entry in dict(self.plan)[group].items():
             try:
                 plugin_name, options = parse_plugin(entry.plugin)
-                configured = find_plugin(plugin_name).configure(options | self._files(entry))
+                configured = find(kind, plugin_name).configure(options | self._files(entry))
             except OptionError as error:
                 fault = str(error)
                 if self.plan.plugins:

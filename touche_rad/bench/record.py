@@ -19,7 +19,7 @@ from pydantic import BaseModel, ValidationError
 from touche_rad.bench.plan import file_options
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import field_error, read_json, write_json
+from touche_rad.files.records import field_error, make_folder, read_json, write_json
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import map_texts, redact
 from touche_rad.training.card import versions
@@ -47,7 +47,7 @@ def is_ours(results: Path) -> bool:
 def begin_record(results: Path, plan_file: PlanFile) -> None:
     """Mark a folder as the results of a plan, so that a killed run can continue there."""
     if not is_ours(results):
-        results.mkdir(parents=True, exist_ok=True)
+        make_folder(results)
         write_json(
             results / RECORD, {"format": FORMAT, "state": "begun", "name": plan_file.plan.name}
         )

@@ -17,20 +17,20 @@ import anyio
 
 from touche_rad import files
 from touche_rad.bench._cells import DebateCell, VerdictCell, cells_of
-from touche_rad.bench._page import judge_warnings, page_files, write_pages
+from touche_rad.bench._page import judge_warnings, judges_without_index, write_pages
 from touche_rad.bench.figures import Figures, compute
 from touche_rad.bench.plan import PlanFile, PluginEntry, UserEntry
-from touche_rad.bench.record import FIGURES, begin_record, is_ours, write_record
+from touche_rad.bench.record import FIGURES, PAGE, begin_record, is_ours, write_record
 from touche_rad.demo import is_demo
 from touche_rad.errors import InputError, ToucheRadError, WorkError
 from touche_rad.files.outputs import (
+    STATUS,
     all_replaced,
     changes_of_answers,
     check_output,
     read_status,
-    status_beside,
 )
-from touche_rad.files.records import refuse_links, write_json
+from touche_rad.files.records import make_folder, path_beside, refuse_links, write_json
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.runs.fallbacks import ERRORS
@@ -164,16 +164,16 @@ class Bench:
         if changes and (is_edit or options.replace):
             self.say(f"again: {cell.path} ({', '.join(changes)} changed)")
             options = replace(options, restart=True, replace=True)
-        out.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(out.parent)
         is_on_demo = self.index is not None and is_demo(self.index)
         criteria = services.criteria
         content = {} if criteria.official else criteria.model_dump(mode="json")
         options = replace(
             options,
-            status_path=status_beside(out),
+            status_path=path_beside(out, STATUS),
             model=model,
             setup={"demo": is_on_demo, "criteria": content},
-            errors=out.with_name(f"{out.name}{ERRORS}"),
+            errors=path_beside(out, ERRORS),
         )
         # Not in the loop: plugins read models and ask servers while they are made.
         await run_work(await anyio.to_thread.run_sync(lambda: job.open(services)), out, options)
@@ -189,7 +189,7 @@ class Bench:
         figures = compute(self.plan_file, self.results)
         write_json(self.results / FIGURES, figures.to_json())
         write_pages(self.plan_file, self.results, figures)
-        pages = page_files(self.results)
+        pages = sorted(filter(Path.is_file, (self.results / PAGE).rglob("[!.]*")))
         write_record(self.results, self.plan_file, self.index, self.statuses, pages)
         return figures
 
@@ -212,6 +212,7 @@ class Bench:
                 place += f" (and {len(of_warning) - 1} more)"
             yield f"{place}: {warning_text}"
         yield from judge_warnings(self.plan_file, self.results)
+        yield from judges_without_index(self.plan_file)
 
     def all_replaced(self) -> Iterator[str]:
         """Yield the cells whose results all come from a fallback, such as `all answers in FILE`."""

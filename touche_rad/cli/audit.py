@@ -64,14 +64,14 @@ def audit_command(options: AuditOptions) -> int:
                 repeat=options.cache is None,
             )
             result = session.run(work)
-    if bad.count:
-        say(f"invalid lines of runs skipped: {bad.count}; the first: {bad.first}", Label.WARNING)
-    prepare.warn_of_copies(*options.runs)
     as_json = json_text(result.model_dump(mode="json"))
+    click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
     if out is not None:
         write_text(out, as_json + "\n")
         say(out, Label.WRITTEN)
-    click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
+    if bad.count:
+        say(f"invalid lines of runs skipped: {bad}", Label.WARNING)
+    prepare.warn_of_copies(*options.runs)
     for error in result.refused.values():
         say(f"not audited: {error}", Label.ERROR)
     return 1 if result.refused else 0

@@ -6,7 +6,7 @@ import filecmp
 import os
 from collections.abc import Iterable, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
@@ -123,8 +123,7 @@ def new(options: BenchNewOptions) -> None:
         "judges": [str(spec) for spec in options.judges] or _JUDGES,
     }
     for path in data.values():
-        if not path.is_file():
-            raise UserError(f"{path} does not exist: expected a file to read")
+        prepare.need_file(path)
     plugins = [Path(place) for place in IMPORTED if place.endswith(".py")]
     if plugins:
         settings["plugins"] = [file.name for file in plugins]
@@ -230,13 +229,13 @@ def verify(options: VerifyOptions) -> None:
     say("verified: all files are those of the record")
 
 
+@dataclass
 class _Models:
     """Opens the models that a plan names; all cells share the server of a model."""
 
-    def __init__(self, session: Session, options: opt.Common) -> None:
-        self.session = session
-        self.options = options
-        self._backends: dict[str, Backend | None] = {}
+    session: Session
+    options: opt.Common
+    _backends: dict[str, Backend | None] = field(default_factory=dict)
 
     def open(self, model: str, out: Path | None, seed: int) -> Model | None:
         """Return a model whose usage is that of one cell; None if no model is named."""
@@ -322,9 +321,7 @@ def _show(bench: Bench, figures: Figures, options: BenchRunOptions) -> int:
     else:
         tables = [figures.lines(terminal_width())]
         if figures.judges is not None:
-            judges = figures.judges
-            refused = [f"not scored: {run}: {error}" for run, error in judges.refused.items()]
-            tables.append([*judges.lines(terminal_width()), *refused])
+            tables.append([*figures.judges.lines(terminal_width()), *figures.not_scored])
         click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
     return show_end(bench, ["bench", "verify", options.output or options.plan])
 

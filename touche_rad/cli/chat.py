@@ -174,8 +174,7 @@ class Chat:
 
     def _working(self, who: str) -> AbstractContextManager[object]:
         """Show on a terminal that a plugin works."""
-        return (
-            self._console.status(f"{plain(who)} is working (Ctrl-C stops it)", spinner="line")
-            if sys.stdout.isatty()
-            else nullcontext()
-        )
+        if not sys.stdout.isatty():
+            return nullcontext()
+        line = f"{plain(who)} is working (Ctrl-C stops it)"
+        return self._console.status(line, spinner="line")

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-import sys
+from collections.abc import Callable
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, plain, print_command, print_json, print_text, say
+from touche_rad.cli.console import Label, plain, print_command, print_json, print_line, say
 from touche_rad.cli.program import command
 from touche_rad.errors import UserError
 from touche_rad.text import count_of
@@ -28,7 +30,9 @@ class CheckOptions(opt.Common):
     """The options of `check`."""
 
     runs: tuple[Path, ...] = opt.arguments("RUN...")
-    source: Path | None = opt.option("Input of the runs, to find missing debates.", "--input")
+    source: Path | None = opt.option(
+        "Input of the runs, to find missing debates (of verdicts: what was judged).", "--input"
+    )
     index: str | None = opt.option(
         "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
     )
@@ -58,9 +62,11 @@ def check_command(options: CheckOptions) -> int:
     whether answers are fallbacks. If there is a fault, the exit code is 1.
 
     --fix changes no utterance. It repairs ids of debates, nulls, scores in quotes and names of
-    maxims, and a missing verdict becomes a no. With --input, each debate gets one line, in the
-    input's order: the first of several, or an empty record, as the official client writes it.
+    maxims, and a missing verdict becomes a no. With --input (of evaluations: the simulations that
+    were judged), each debate gets one line, in the input's order: the first of several, or an
+    empty record, as the official client writes it.
     """
+    from touche_rad.files.outputs import read_status, why_no_status
     from touche_rad.plugins import open_index
     from touche_rad.score.cautions import equal_files
     from touche_rad.score.validation import check, times_of
@@ -73,16 +79,21 @@ def check_command(options: CheckOptions) -> int:
     repair = None
     if output is not None:
         repair = _fix(runs, output, options.source)
+        if not read_status(output):
+            say(f"{output} gets no status: {why_no_status(runs[0])}")
         runs = (output,)
-    criteria = options.read_criteria()
-    results = [
-        check(run, source=options.source, index=index, words=options.max_words, criteria=criteria)
-        for run in runs
-    ]
+    check_run = partial(
+        check,
+        source=options.source,
+        index=index,
+        words=options.max_words,
+        criteria=options.read_criteria(),
+    )
+    results = [*map(check_run, runs)]
     if options.as_json:
         rows = [result.record() for result in results]
         if repair is not None:
-            rows[0]["repaired"] = dict(repair.done.most_common())
+            rows[0]["repaired"] = repair.done
         print_json(rows)
     else:
         if repair is not None:
@@ -102,7 +113,7 @@ def check_command(options: CheckOptions) -> int:
             if result.findings and len(shown) > 1:
                 reasons = (f"{group[0].kind} ({times_of(group)})" for group in result.groups)
                 line += f": {', '.join(reasons)}"
-            _echo(line)
+            print_line(line)
         for result in shown:
             if len(shown) > 1 and result.findings:
                 click.secho(f"\n{plain(result.path)}", bold=True)
@@ -112,7 +123,7 @@ def check_command(options: CheckOptions) -> int:
                 and not result.valid
                 and (result.official or not result.kind)
             ):
-                _print_advice(result, options)
+                _print_advice(result, options, check_run)
         if any(len(group) > EXAMPLES for result in shown for group in result.groups):
             click.echo("Print every finding: --json")
         for warning in equal_files(runs):
@@ -122,18 +133,10 @@ def check_command(options: CheckOptions) -> int:
     return 0 if all(result.good for result in results) else 1
 
 
-def _echo(text: str, indent: str = "") -> None:
-    """Print a line, on a terminal wrapped at its spaces."""
-    if sys.stdout.isatty():
-        print_text(text, indent, f"{indent}  ")
-    else:
-        click.echo(f"{indent}{text}")
-
-
 def _fix(places: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     """Write the repaired run to a new file."""
-    from touche_rad.files.outputs import read_status, sha256_of, status_beside
-    from touche_rad.files.records import write_json, write_text
+    from touche_rad.files.outputs import STATUS, read_status, sha256_of
+    from touche_rad.files.records import path_beside, write_json, write_text
     from touche_rad.score.repair import repair
     from touche_rad.score.validation import runs_in
 
@@ -144,7 +147,9 @@ def _fix(places: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     write_text(out, "".join(f"{line}\n" for line in repaired.lines))
     status = read_status(runs[0])
     if status:  # how the run was made stays true of its copy
-        write_json(status_beside(out), {**status, "output": out.name, "sha256": sha256_of(out)})
+        write_json(
+            path_beside(out, STATUS), {**status, "output": out.name, "sha256": sha256_of(out)}
+        )
     return repaired
 
 
@@ -158,35 +163,55 @@ def _print_findings(result: Validation) -> None:
         click.echo(f" {times_of(group):6}  {group[0].kind}")
         for issue in group[:EXAMPLES]:
             if issue.message != issue.kind or issue.line is not None:
-                _echo(f"{issue.place}: {plain(issue.message)}", "    ")
+                print_line(f"    {issue.place}: {plain(issue.message)}", 6)
 
 
 _VERBS: Final = {"simulations": "simulate", "evaluations": "judge"}
 """The command that writes a kind of file, where no status names it."""
 
 
-def _print_advice(result: Validation, options: CheckOptions) -> None:
+def _print_advice(
+    result: Validation, options: CheckOptions, check_again: Callable[[Path], Validation]
+) -> None:
     """Print the command that repairs a run, or makes it again."""
+    from touche_rad.errors import InputProblem
+    from touche_rad.files import Kind, detect_kind
     from touche_rad.files.outputs import read_status
-    from touche_rad.score.repair import repair
+    from touche_rad.score.validation import FOREIGN, MISSING, OTHER_ORDER, TWICE
 
     path = Path(result.path)
-    verb = _VERBS.get(result.kind, "")
-    with suppress(UserError):
-        verb = read_status(path).get("verb", verb)
-    source = plain(str(options.source or ("CLAIMS" if verb == "simulate" else "DEBATES")))
+    verb = read_status(path).get("verb") or _VERBS.get(result.kind)
+    usable_input = options.source
+    if verb == "judge" and usable_input and detect_kind(usable_input) is Kind.CLAIMS:
+        usable_input = None  # a judge's debates are not known by their claims
+    source = plain(str(usable_input or ("CLAIMS" if verb == "simulate" else "DEBATES")))
+    index = f"-i {plain(options.index)} " if options.index else ""
+    faults = result.faults
     fix = "It cannot be repaired: get the file again, or make the run again"
-    with suppress(UserError):
-        repaired = repair(path, options.source)
-        can_repair = repaired.done or (verb == "judge" and not options.source)
-        if can_repair and not options.fix:
+    if any(kind.startswith(FOREIGN) for kind in faults):
+        fix = "Check --input: if it is right, make the run again"
+    with suppress(UserError), TemporaryDirectory() as folder:
+        copy = Path(folder, path.name)
+        _fix((path,), copy, usable_input)
+        remaining = check_again(copy).faults
+        is_lost = InputProblem.EMPTY_RECORD in remaining
+        # The input tells which copy is too many, and has the debates that a judge lost.
+        needs_input = not usable_input and (
+            faults.keys() & {TWICE, MISSING, OTHER_ORDER} or (verb == "judge" and is_lost)
+        )
+        if faults - remaining or needs_input:
+            fix = "The other faults cannot be repaired: make the run again"
             click.echo("To repair it:")
-            print_command(f"touche-rad check {plain(result.path)} --input {source} --fix -o NEW")
-        if "{}" in repaired.lines:
+            print_command(
+                f"touche-rad check {plain(result.path)} {index}--input {source} --fix -o NEW"
+            )
+        if source == "DEBATES":
+            click.echo("DEBATES: the file of simulations that was judged")
+        if is_lost and not (needs_input and verb == "judge"):
             fix = "A lost debate cannot be repaired and counts as no: make the run again"
-        elif can_repair and not options.fix:
+        elif needs_input or not remaining:
             return
-    _echo(f"{fix}:" if verb else f"{fix} with its command.")
+    print_line(f"{fix}:" if verb else f"{fix} with its command.")
     if verb:
-        how = "-j JUDGE" if verb == "judge" else f"-i {plain(options.index or 'INDEX')} -d DEBATER"
+        how = "-j JUDGE" if verb == "judge" else (index or "-i INDEX ") + "-d DEBATER"
         print_command(f"touche-rad {verb} {source} {how} -o NEW")

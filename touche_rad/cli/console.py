@@ -86,12 +86,15 @@ def progress(
         return
 
     last = time.monotonic()
+    shown: int | None = None
 
     def report(done: int, total: int | None) -> None:
-        nonlocal last
-        if done != total and time.monotonic() - last < _SECONDS_BETWEEN_LINES:
+        nonlocal last, shown
+        is_early = done != total and time.monotonic() - last < _SECONDS_BETWEEN_LINES
+        if is_early or done == shown:
             return
         last = time.monotonic()
+        shown = done
         line = f"{title}: {done}"
         if total is not None:
             line += f" of {total}"
@@ -147,6 +150,11 @@ def is_quiet() -> bool:
 def fitted(line: str, indent: int = 2) -> str:
     """Wrap a long line for the terminal at its spaces."""
     return "\n".join(wrap(line, terminal_width(), "", " " * indent))
+
+
+def print_line(line: str, indent: int = 2) -> None:
+    """Print a line, on a terminal wrapped at its spaces."""
+    click.echo(fitted(line, indent) if sys.stdout.isatty() else line)
 
 
 def print_command(command: str) -> None:
@@ -210,6 +218,11 @@ def open_page(page: Path) -> str:
     return f"open {page.resolve().as_uri()} in a browser"
 
 
+def line_of(words: Sequence[object]) -> str:
+    """Return a command of ours as the user would type it."""
+    return shlex.join(["touche-rad", *map(str, words)])
+
+
 def next_step(*steps: str | Sequence[object]) -> None:
     """Print what the user can do next: commands of ours as words, or other lines.
 
@@ -219,7 +232,7 @@ def next_step(*steps: str | Sequence[object]) -> None:
     if context is not None and getattr(context.find_root().obj, "is_step", False):
         return
     for number, step in enumerate(steps):
-        line = step if isinstance(step, str) else shlex.join(["touche-rad", *map(str, step)])
+        line = step if isinstance(step, str) else line_of(step)
         # A command that is wrapped cannot be copied.
         if number:
             say(f"      {line}", wraps=False)

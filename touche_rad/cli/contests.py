@@ -47,7 +47,7 @@ def contests_command(options: ContestsOptions) -> None:
             count += 1
             decided += not {"votes", "scores"}.issuperset(contest.gold)
     if bad.count:
-        say(f"{bad.count} invalid records were skipped; the first: {bad.first}")
+        say(f"invalid records skipped: {bad}")
     say(f"{output}: {count} contests, {decided} with a known result", Label.WRITTEN)
     warn_of_copies(output)
     next_step(*next_after(files.Kind.CONTESTS, output, source))

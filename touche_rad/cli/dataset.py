@@ -17,6 +17,7 @@ from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import Group, command
 from touche_rad.errors import UserError
 from touche_rad.files import Kind, check_output, detect_kind
+from touche_rad.files.records import path_beside
 from touche_rad.tira.dataset import OFFICIAL_USER, Dataset, Upload, of_claims, of_debates, write
 
 _SMOKE_LINES: Final = 2
@@ -104,7 +105,7 @@ def judges(options: JudgesOptions) -> None:
 def _write(options: MakingOptions, make: Callable[[int | None], Dataset], *baselines: str) -> None:
     """Write a dataset, and a set for trial runs; TIRA's client runs the first baseline."""
     output = options.output
-    smoke = output.with_name(f"{output.name}-smoke")
+    smoke = path_beside(output, "-smoke")
     for folder, split, first in ((output, options.split, None), (smoke, "train", _SMOKE_LINES)):
         check_output(folder, replace=options.replace)
         upload = Upload(options.task, split, baselines, options.image, options.evaluator)
@@ -164,7 +165,6 @@ def evaluate(options: EvaluateOptions) -> None:
         spec = (options.judge or opt.DEFAULT).with_options(options.plugin_options["judge"])
         judge = spec.configure("judge")
         with prepare.open_session(options, judge, out=out / evaluator.EVALUATIONS) as session:
-            loaded = judge.make(session.services)
-            result = evaluator.evaluate_debaters(options.run, truths, out, loaded, judge.tag)
+            result = evaluator.evaluate_debaters(options.run, truths, out, judge, session.services)
     click.echo(result)
     say(out / PROTOTEXT, Label.WRITTEN)

@@ -12,12 +12,12 @@ from typing import Final
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import next_step, print_command
+from touche_rad.cli.console import line_of, next_step, print_command
 from touche_rad.cli.program import command, run
 from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
 from touche_rad.files import check_output
-from touche_rad.files.records import refuse_links
+from touche_rad.files.records import make_folder, refuse_links
 
 _SIMULATE: Final = "simulate {claims} -i {out}/index --turns 3 --seed {seed} -d "
 _TITLE: Final = "--title 'touche-rad demo: two "
@@ -64,7 +64,7 @@ def demo_command(options: DemoOptions) -> None:
     quiet = options.quiet
     if out.is_file() or not all(path.name.startswith(_OUTPUTS) for path in out.glob("*")):
         check_output(out, replace=options.replace)
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     refuse_links(out)  # the steps name files in it
     start = time.monotonic()
     files = {
@@ -74,7 +74,7 @@ def demo_command(options: DemoOptions) -> None:
     for title, template in STEPS.items():
         words = [part.format(out=out, seed=options.seed, **files) for part in shlex.split(template)]
         words.append("--replace")  # the folder has nothing but the demo's own files
-        line = f"touche-rad {shlex.join(words)}"
+        line = line_of(words)
         if quiet and words[0] != "score":
             words.append("--quiet")
         if not quiet:

@@ -74,9 +74,10 @@ def doctor_command(options: DoctorOptions) -> int:
 def _check_index(place: str | None) -> tuple[Check, bool]:
     """Check that a search works; return also whether the index has vectors."""
     try:
-        backend = index_backend_of(place or DEMO)
-        backend.verify(place or DEMO)
-        index = backend.open(place or DEMO)
+        location = place or DEMO
+        backend = index_backend_of(location)
+        backend.verify(location)
+        index = backend.open(location)
     except ToucheRadError as error:
         return (
             Check("index", False, str(error), "build it with: touche-rad index SOURCE -o DIR"),

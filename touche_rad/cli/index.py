@@ -102,7 +102,7 @@ def index_command(options: IndexOptions) -> None:
         vectors = VectorsWanted(options.dense, tuple(dict.fromkeys(options.dense_fields)))
     with Session(options.seed) as session:
         # What can fail early is tried before the work of minutes or hours.
-        annotator = None
+        annotator: Annotator | None = None
         annotator_spec = options.annotate
         if annotator_spec is not None:
             if not prepare.names_model(options):
@@ -169,7 +169,7 @@ def _build(
             count = backend.build(arguments(), place, replace=options.replace)
         line = f"indexed {count} arguments in {place} in {time.monotonic() - start:.1f} s"
         if bad.count:
-            line += f", {bad.count} invalid lines skipped ({bad.first})"
+            line += f"; invalid lines skipped: {bad}"
         say(line)
         if "attacks" not in claims:
             say(without_attacks(claims), Label.WARNING)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from functools import partial
@@ -50,7 +50,8 @@ def judge_command(options: JudgeOptions) -> int:
     means of the answers, with --json as JSON. Under TIRA, DEBATES and -o are optional.
 
     A panel (such as -j debatrix) judges each debate as a whole. Its DEBATES may also be contests
-    (touche-rad contests), and it writes outcomes.
+    (touche-rad contests), and it writes outcomes. At the end it says who won, as score does; with
+    --json, each file has a line of JSON.
 
     grounded, and the panel grice, look up citations in the index of -i; without it they may give
     other verdicts and name other winners. Compare only runs that are judged with the same -i.
@@ -75,7 +76,7 @@ def judge_command(options: JudgeOptions) -> int:
 
         kinds = files.DEBATES | {files.Kind.CONTESTS}
         written = files.Kind.OUTCOMES
-        make_job = partial(PanelJob, panel=judge, swap=options.swap)
+        make_job = partial(PanelJob, judge=judge, swap=options.swap)
     else:
         kinds = files.DEBATES
         written = files.Kind.EVALUATIONS
@@ -85,7 +86,8 @@ def judge_command(options: JudgeOptions) -> int:
     is_several = len(options.sources) > 1
     each_options = list(_into_folder(options)) if is_several else [options]
     worst = 0
-    outputs: list[Path] = []
+    sources: dict[Path, Path] = {}
+    """The debates of each output."""
     refused: list[str] = []
     with Session(options.seed) as session:
         backend = None
@@ -113,14 +115,16 @@ def judge_command(options: JudgeOptions) -> int:
                 refused.append(str(places.source))
                 code = error.exit_code
             else:
-                outputs += [places.out] if places.out is not None else []
+                if places.out is not None:
+                    sources[places.out] = places.source
             worst = max(worst, code)
 
-    if is_several and outputs and options.output is not None:
+    if is_several and sources and options.output is not None:
         next_step(["report", options.output, "-o", options.output / "report.html"])
-    shows_shares = options.as_json or not options.quiet
-    if shows_shares and not (is_panel or options.dry_run or options.shard):
-        _print_shares(outputs, options)
+    shows_result = options.as_json or not options.quiet
+    if shows_result and not (options.dry_run or options.shard):
+        print_result = _print_winners if is_panel else _print_shares
+        print_result(sources, options)
     if refused:
         fix = "" if options.skip_bad else " (--skip-bad skips invalid lines)"
         say(f"not judged: {names_of(refused)}{fix}", Label.ERROR)
@@ -161,19 +165,39 @@ def _explain(error: InputError, source: Path) -> UserError:
     return error
 
 
-def _print_shares(outputs: list[Path], options: JudgeOptions) -> None:
+def _print_winners(sources: Mapping[Path, Path], options: JudgeOptions) -> None:
+    """Print who won by each file of outcomes, as `score` does."""
+    from touche_rad.contests.scoring import score_contests
+    from touche_rad.score.tables import terminal_lines
+
+    for outcomes, contests in sources.items():
+        try:
+            report = score_contests([outcomes], contests, seed=options.seed)
+        except UserError as error:
+            say(f"the winners are not counted: {error}", Label.WARNING)
+            continue
+        if options.as_json:
+            print_json(report.to_json(), None)
+        else:
+            click.echo("\n".join(terminal_lines([report.findings()], terminal_width())))
+
+
+def _print_shares(outputs: Collection[Path], options: JudgeOptions) -> None:
     """Print the shares or means of the answers of the evaluations."""
     from touche_rad.cli.score import warn_of_fallbacks
     from touche_rad.score.shares import score_shares
+    from touche_rad.score.tables import terminal_lines
 
     if not outputs:
         return
     try:
-        report = score_shares(outputs, seed=options.seed)
+        report = score_shares([*outputs], seed=options.seed)
     except UserError:
         return  # there is no verdict at all, as a warning says
     warn_of_fallbacks(outputs)
     if options.as_json:
         print_json(report.to_json())
     else:
-        click.echo("\n".join(report.lines(terminal_width())))
+        # The shares come last, below what the judge printed of each file.
+        parts = [*report.parts()][::-1]
+        click.echo("\n".join(terminal_lines(parts, terminal_width())))

@@ -18,7 +18,8 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, next_step, say, terminal_width, with_criteria
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
-from touche_rad.text import printable
+from touche_rad.files.records import path_beside
+from touche_rad.text import count_of, printable
 
 if TYPE_CHECKING:
     from touche_rad.labelling.session import LabelSession
@@ -61,14 +62,14 @@ def label_command(options: LabelOptions) -> None:
     """
     from touche_rad.files.criteria import criteria_of
     from touche_rad.labelling.exchanges import read_exchanges, read_verdicts
-    from touche_rad.labelling.session import LabelSession, is_begun, log_beside
+    from touche_rad.labelling.session import LOG, LabelSession, is_begun
 
     annotator = " ".join((options.annotator or os.environ.get("USER", "annotator")).split())
     if not annotator or len(annotator) > 60 or not annotator.isprintable():
         raise OptionError("--annotator: expected a name of 1 to 60 printable characters")
     paths = list(dict.fromkeys(options.paths))
     output = options.output
-    log = log_beside(output)
+    log = path_beside(output, LOG)
     if str(output) == "-":
         raise OptionError("-o -: label needs a file, which it can reopen")
     if not is_begun(log):
@@ -141,7 +142,7 @@ def _print_summary(
     for name in study.annotators or [session.annotator]:
         answers = study.answers[name]
         done = sum(study.is_complete(name, place) for place in answers)
-        line = f"{name}: {done} turns labelled"
+        line = f"{name}: {count_of(done, 'turn')} labelled"
         if done < len(answers):
             line += f", {len(answers) - done} unfinished"
         click.echo(printable(line))

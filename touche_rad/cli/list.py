@@ -42,19 +42,22 @@ def list_command(options: ListOptions) -> None:
         from touche_rad.criteria import load_shipped, shipped_names
         from touche_rad.papers import tables
 
-        titles = {f"paper:{table}": tables.load(table).title for table in tables.names()}
-        if name == "criteria":
-            titles = {}
+        titles: dict[str, str] = {}
+        if name == "papers":
+            key = "table"
+            for table in tables.names():
+                titles[f"paper:{table}"] = tables.load(table).title
+        else:
+            key = "name"
             for shipped in map(load_shipped, shipped_names()):
                 unit = shipped.unit.replace("user", "message of the user")
                 titles[shipped.name] = f"on each {unit}: {', '.join(shipped.keys)}"
         if options.as_json:
-            key = "table" if name == "papers" else "name"
-            print_json([{key: table, "title": titles[table]} for table in titles], None)
+            print_json([{key: listed, "title": title} for listed, title in titles.items()], None)
             return
         width = max(map(len, titles))
-        for table, title in titles.items():
-            click.echo(f"{table:{width}}  {title}")
+        for listed, title in titles.items():
+            click.echo(f"{listed:{width}}  {title}")
         return
     plugins_of = {kind: registered(kind) for kind in KINDS} | {"user": USERS}
     plurals = {kind: "indexes" if kind == "index" else f"{kind}s" for kind in plugins_of}

@@ -7,8 +7,9 @@
         seed: int
 
 The annotation is the type of the values. `option`, `flag`, `argument` and others declare the rest:
-text, default, limits, variable, section in `--help`, and the key in a settings file. Click parses
-the command line, and the command gets the finished object.
+text, default, limits, variable, section in `--help`, and the key in a settings file. They return a
+declaration, whatever the annotation is. Click parses the command line, and the command gets the
+finished object.
 """
 
 from __future__ import annotations
@@ -30,17 +31,16 @@ from typing import (
     TypeVar,
     Union,
     Unpack,
-    cast,
     dataclass_transform,
     get_args,
     get_origin,
     get_type_hints,
-    overload,
 )
 
 import click
 from click.core import ParameterSource
 
+from touche_rad import samples
 from touche_rad.cli.help_text import Option, Section
 from touche_rad.errors import UserError
 from touche_rad.frozen import frozen
@@ -51,7 +51,6 @@ if TYPE_CHECKING:
     from touche_rad.plugins import Configured, Kind
 
 Class = TypeVar("Class")
-Value = TypeVar("Value")
 
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
 _DECLARATIONS: Final = "__declarations__"
@@ -224,7 +223,7 @@ def _parse_shard(text: str) -> Shard | None:
     return Shard.parse(text) if text else None
 
 
-def _declare(default: object, names: str | None, how: How, **settings: Any) -> Any:
+def _declare(default: object, names: str | None, how: How, **settings: object) -> Any:
     """Declare an option or an argument, with settings of click."""
     if "setting" in how:
         SETTINGS.append(how["setting"])
@@ -235,25 +234,21 @@ def _declare(default: object, names: str | None, how: How, **settings: Any) -> A
     return _Declared(default, names, how, {**settings, **shown})
 
 
-@overload
-def option(text: str, names: str = "", *, default: Value, **how: Unpack[How]) -> Value: ...
-@overload
-def option(text: str, names: str = "", **how: Unpack[How]) -> Any: ...
 def option(text: str, names: str = "", *, default: object = None, **how: Unpack[How]) -> Any:
     """Declare an option with a value; without a default it may be left out."""
     return _declare(default, names, how, help=text)
 
 
 def repeatable(
-    text: str, names: str = "", *, default: tuple[Value, ...] = (), **how: Unpack[How]
-) -> tuple[Value, ...]:
+    text: str, names: str = "", *, default: tuple[object, ...] = (), **how: Unpack[How]
+) -> Any:
     """Declare an option that may be given several times."""
-    return cast("tuple[Value, ...]", _declare(default, names, how, help=text, multiple=True))
+    return _declare(default, names, how, help=text, multiple=True)
 
 
-def flag(text: str, names: str = "", *, default: bool = False, **how: Unpack[How]) -> bool:
+def flag(text: str, names: str = "", *, default: bool = False, **how: Unpack[How]) -> Any:
     """Declare an option without a value."""
-    return cast("bool", _declare(default, names, how, help=text, is_flag=True))
+    return _declare(default, names, how, help=text, is_flag=True)
 
 
 def argument(metavar: str | None = None, *, required: bool = True) -> Any:
@@ -261,9 +256,7 @@ def argument(metavar: str | None = None, *, required: bool = True) -> Any:
     return _declare(None, None, {}, metavar=metavar, required=required)
 
 
-def arguments(
-    metavar: str, *, with_traces: bool = False, required: bool = True
-) -> tuple[Path, ...]:
+def arguments(metavar: str, *, with_traces: bool = False, required: bool = True) -> Any:
     """Declare the last argument, one or more files; none if it is not required.
 
     Traces beside runs are left out, which a pattern such as *.jsonl matches.
@@ -277,18 +270,9 @@ def arguments(
         return tuple(path for path in paths if not str(path).endswith(TRACE)) or paths
 
     callback = None if with_traces else parse
-    many = {"nargs": -1, "required": required, "metavar": metavar, "callback": callback}
-    return cast("tuple[Path, ...]", _declare(None, None, {}, **many))
+    return _declare(None, None, {}, nargs=-1, required=required, metavar=metavar, callback=callback)
 
 
-@overload
-def output(
-    text: str, metavar: str = "FILE", *, checked: bool = False, required: Literal[True]
-) -> Path: ...
-@overload
-def output(text: str, metavar: str = "FILE", *, default: Path) -> Path: ...
-@overload
-def output(text: str, metavar: str = "FILE", *, checked: bool = False) -> Path | None: ...
 def output(
     text: str,
     metavar: str = "FILE",
@@ -330,7 +314,7 @@ def output(
     )
 
 
-def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
+def plugin_options(main: str | None, *prefixes: str) -> Any:
     """Declare `-O`; a flag replaces the value of the settings file for the same key.
 
     `main` is the plugin of a key without a prefix; a prefix can name the others.
@@ -370,8 +354,8 @@ def plugin_options(main: str | None, *prefixes: str) -> PluginOptions:
         "callback": parse,
         "help": f"{purpose}; repeatable.",
     }
-    default: PluginOptions = field(default_factory=_no_options)
-    return cast("PluginOptions", _Declared(default, "-O --option options", {}, settings))
+    default: object = field(default_factory=_no_options)
+    return _Declared(default, "-O --option options", {}, settings)
 
 
 DEBATER: Final = option(
@@ -386,6 +370,9 @@ JUDGE: Final = option(
     default=DEFAULT,
     setting="judge",
 )
+BASELINE: Final[tuple[Path, ...]] = repeatable(
+    "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
+)
 DEBATES: Final = option(
     "With labels: the debates that were judged, to match runs by id and text. Without: the input, "
     "whose claims each run must have.",
@@ -396,6 +383,11 @@ RETRIEVER: Final = option(
     default=PluginSpec("opposing"),
     setting="retriever",
 )
+
+
+_of_model: Final = partial(option, section=Section.MODEL)
+_of_run: Final = partial(option, section=Section.RUN)
+_flag_of_run: Final = partial(flag, section=Section.RUN)
 
 
 @options
@@ -424,46 +416,37 @@ class Common:
         default=60,
         setting="max_words",
     )
-    model: str | None = option(
+    model: str | None = _of_model(
         "Language model: URL#MODEL of an OpenAI-compatible server (several separated by commas), "
         "vllm:MODEL to start one, or scripted:FILE. "
         "[default: OPENAI_BASE_URL and OPENAI_MODEL]",
         "-m --model",
         metavar="MODEL",
-        section=Section.MODEL,
         setting="model",
     )
-    judge_model: str | None = option(
-        "Language model of the judge. [default: --model]",
-        metavar="MODEL",
-        section=Section.MODEL,
+    judge_model: str | None = _of_model(
+        "Language model of the judge. [default: --model]", metavar="MODEL"
     )
-    cache: Path | None = option(
+    cache: Path | None = _of_model(
         "Cache the model's answers here and reuse them.",
         metavar="DIR",
         env=("TOUCHE_RAD_CACHE", "CACHE_DIR"),
         only_folders=True,
-        section=Section.MODEL,
         is_rare=True,
         setting="cache",
     )
-    max_calls: int | None = option(
+    max_calls: int | None = _of_model(
         "Maximum model calls per run; after that, plugins work without the model.",
         least=0,
-        section=Section.MODEL,
         is_rare=True,
         setting="max_calls",
     )
-    max_tokens: int | None = option(
-        "Maximum tokens per run, prompts and answers together.",
-        section=Section.MODEL,
-        is_rare=True,
-        setting="max_tokens",
+    max_tokens: int | None = _of_model(
+        "Maximum tokens per run, prompts and answers together.", is_rare=True, setting="max_tokens"
     )
-    run_deadline: float | None = option(
+    run_deadline: float | None = _of_model(
         "Seconds after which a run makes no more model calls.",
         metavar="SECONDS",
-        section=Section.MODEL,
         is_rare=True,
         setting="run_deadline",
     )
@@ -476,62 +459,50 @@ class Common:
         is_rare=True,
         setting="trace",
     )
-    wait: float | None = option(
+    wait: float | None = _of_model(
         "Wait for the model's endpoint up to this many seconds; --wait alone: 600. "
         "[default: stop at once]",
         metavar="SECONDS",
         env=True,
         flag_value=600,
-        section=Section.MODEL,
         is_rare=True,
     )
 
-    deadline: float | None = option(
+    deadline: float | None = _of_run(
         "Time limit per answer or verdict in seconds; on timeout a fallback gives it. "
         "[default: none]",
         metavar="SECONDS",
-        section=Section.RUN,
         setting="deadline",
     )
-    workers: int | None = option(
+    workers: int | None = _of_run(
         "Number of debates processed and model calls open in parallel. [default: 4; 64 with a "
         "model, unless --deadline is given]",
         most=10_000,
-        section=Section.RUN,
         setting="workers",
     )
-    seed: int = option("Random seed.", least=0, default=0, section=Section.RUN, setting="seed")
-    skip_bad: bool = flag(
-        "Skip invalid input lines and report how many.",
-        section=Section.RUN,
-        is_rare=True,
-        env=False,
-        setting="skip_bad",
+    seed: int = _of_run("Random seed.", least=0, default=0, setting="seed")
+    skip_bad: bool = _flag_of_run(
+        "Skip invalid input lines and report how many.", is_rare=True, env=False, setting="skip_bad"
     )
-    restart: bool = flag(
-        "Start from the beginning instead of resuming.", section=Section.RUN, is_rare=True
+    restart: bool = _flag_of_run("Start from the beginning instead of resuming.", is_rare=True)
+    replace: bool = _flag_of_run("Replace an output that exists.", is_eager=True)
+    strict: bool = _flag_of_run(
+        "Stop with exit code 1 at the first result that is not from the selected plugin."
     )
-    replace: bool = flag("Replace an output that exists.", is_eager=True, section=Section.RUN)
-    strict: bool = flag(
-        "Stop with exit code 1 at the first result that is not from the selected plugin.",
-        section=Section.RUN,
+    dry_run: bool = _flag_of_run(
+        "Print calls and tokens, estimated from four debates; run nothing."
     )
-    dry_run: bool = flag(
-        "Print calls and tokens, estimated from four debates; run nothing.", section=Section.RUN
-    )
-    fallback_index: str | None = option(
+    fallback_index: str | None = _of_run(
         "Fallback index, used while the server of the first one is down.",
         metavar="DIR",
         env=True,
-        section=Section.RUN,
         is_rare=True,
     )
 
-    shard: Shard | None = option(
+    shard: Shard | None = _of_run(
         "Process part I of N of the input into RUN.shards; touche-rad merge joins the parts.",
         metavar="I/N",
         env=True,
-        section=Section.RUN,
         is_rare=True,
     )
 
@@ -547,7 +518,7 @@ class Common:
         return read_criteria(self.criteria) if self.criteria else None
 
 
-TURNS: Final = option("User turns per debate.", default=5, env=False, setting="turns")
+TURNS: Final = option("User turns per debate.", default=samples.TURNS, env=False, setting="turns")
 HOST: Final = option(
     "Address to listen on; 0.0.0.0 = all, with --token or --open.",
     metavar="ADDRESS",

@@ -13,12 +13,12 @@ import click
 
 from touche_rad import __version__
 from touche_rad.cli.bench_options import BenchRunOptions
-from touche_rad.cli.console import Label, say, terminal_width
+from touche_rad.cli.console import Label, line_of, say, terminal_width
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
-from touche_rad.cli.steps import Steps, line_of
+from touche_rad.cli.steps import Steps
 from touche_rad.errors import OptionError, UserError, WorkError
-from touche_rad.files.records import write_text
+from touche_rad.files.records import make_folder, write_text
 from touche_rad.papers.comparison import PaperComparison, Records, compare, records_of
 from touche_rad.papers.tables import PREFIX, PaperRow, Reproduction, load
 from touche_rad.text import json_text
@@ -50,7 +50,7 @@ def run_table(options: BenchRunOptions) -> int:
         votes=options.votes,
     )
     work.check()
-    work.out.mkdir(parents=True, exist_ok=True)
+    make_folder(work.out)
     refused: list[str] = []
     with redirect_stdout(sys.stderr):  # the commands print tables of their own
         work = _run_commands(work, options, refused)

@@ -19,6 +19,7 @@ from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import Common, PluginSpec
 from touche_rad.credentials import strangers_in
 from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest, why
+from touche_rad.files.records import make_folder
 
 if TYPE_CHECKING:
     from touche_rad.events import Event
@@ -39,6 +40,12 @@ DEMO_INDEX: Final = (
     "the index is the demo collection, on 60 topics only: not fit to upload; give an index of "
     "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"
 )
+
+
+def need_file(path: Path) -> None:
+    """Raise an error if there is no file to read."""
+    if not path.is_file():
+        raise UserError(f"{path} does not exist: expected a file to read")
 
 
 def warn_of_copies(*sources: Path) -> None:
@@ -209,6 +216,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
 
     The trace of its calls is written beside `out`. A `backend` is shared with other models.
     """
+    from touche_rad.files.records import path_beside
     from touche_rad.files.traces import TRACE
     from touche_rad.models import Model
     from touche_rad.models.model import open_backend
@@ -219,7 +227,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
         vllm=options.plugin_options["vllm"],
         seed=options.seed,
         report=lambda line: say(line, quiet=options.quiet),
-        log_file=out.with_name(f"{out.name}.vllm.log") if out else None,
+        log_file=path_beside(out, ".vllm.log") if out else None,
     )
     usage = Usage(options.max_calls, options.max_tokens, options.run_deadline)
     if options.shard is not None:
@@ -228,7 +236,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
     trace = beside(out, TRACE) if out and options.trace else None
     if trace:
         with suppress(OSError):
-            trace.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(trace.parent)
     settings, limits = model_settings(options.plugin_options["model"], options.seed)
     if options.workers:
         limits.setdefault("at_once", options.workers)
@@ -309,13 +317,14 @@ def beside(out: Path, suffix: str) -> Path:
     return out.parent / "trace" / name
 
 
-_REQUEST_NUMBERS: Final = {
+_LIMITS: Final = {"deadline": float, "at_once": int}
+_NUMBERS: Final = {
     "temperature": float,
     "seed": int,
     "max_tokens": int,
     "think_tokens": int,
+    **_LIMITS,
 }
-_CLIENT_NUMBERS: Final = {"deadline": float, "at_once": int}
 _THINK: Final = ("off", "auto", "on")
 _SERVER_FIELDS: Final = (
     "max_completion_tokens",
@@ -333,26 +342,22 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Settings, dict[
     settings: dict[str, Any] = {"seed": seed}
     limits: dict[str, Any] = {}
     server_fields: dict[str, Any] = {}
-    kinds = {**_REQUEST_NUMBERS, **_CLIENT_NUMBERS}
     for key, text in texts.items():
         if key == "think":
             if text not in _THINK:
                 raise OptionError(f"-O model.think={text}: expected {' or '.join(_THINK)}")
             settings[key] = text
-        elif key in kinds:
+        elif key in _NUMBERS:
             try:
-                number = kinds[key](text)
+                number = _NUMBERS[key](text)
             except ValueError:
                 number = -1
             if not number >= 0:  # nan, too
                 raise OptionError(f"-O model.{key}={text}: expected a number of 0 or more")
-            if key in _CLIENT_NUMBERS:
-                limits[key] = number
-            else:
-                settings[key] = number
+            (limits if key in _LIMITS else settings)[key] = number
         else:
             # A server may have fields of its own, but a slip of the keys is more likely.
-            hint = nearest(key, kinds, otherwise="")
+            hint = nearest(key, _NUMBERS, otherwise="")
             if hint and key not in _SERVER_FIELDS:
                 raise OptionError(f"model has no option {key!r}{hint}")
             try:

@@ -20,6 +20,7 @@ from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.files.records import make_folder
 from touche_rad.models import Model, ModelError
 from touche_rad.models.examples import Examples, PluginRequest
 from touche_rad.plugins import (
@@ -120,7 +121,7 @@ def _copy(plugin: Plugin, folder: Path, criteria: str | None) -> None:
         raise OptionError(
             f"{plugin.name} has no prompt files of its own; leave out -o to see its prompts"
         )
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     for path in paths:
         shutil.copy(path, folder / path.name)
     say(folder, Label.WRITTEN)

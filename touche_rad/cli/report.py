@@ -26,6 +26,7 @@ class ReportOptions(opt.Common):
     labels: Path | None = opt.option(
         "Labels by hand, qrels for TREC runs, or contests or debates for outcomes."
     )
+    baseline: tuple[Path, ...] = opt.BASELINE
     debates: Path | None = opt.DEBATES
     criteria: str | None
     title: str | None = opt.option("Title of the page.")
@@ -67,6 +68,7 @@ def report_command(options: ReportOptions) -> int:
         labels=options.labels,
         title=options.title,
         seed=options.seed,
+        baselines=options.baseline,
         queries=dict(read_queries(options.queries)) if options.queries else None,
         index=options.index,
         policy=Policy(debates=options.debates),

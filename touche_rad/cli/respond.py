@@ -8,11 +8,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Literal
 
-import click
-
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import Label, fitted, print_json, say
+from touche_rad.cli.console import Label, print_json, print_line, say
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import is_blank, printable
@@ -123,21 +121,18 @@ def respond_command(options: RespondOptions) -> int:
         say(answer.fallback.notice, Label.WARNING)
         if options.strict:
             return 1
-    is_terminal = sys.stdout.isatty()
     response = answer.response
     if options.as_json:
         record = response.model_dump(mode="json")
         print_json(record | record.pop("extra"), None)
     else:
-        content = printable(response.content)
-        click.echo(fitted(content, 0) if is_terminal else content)
+        print_line(printable(response.content), 0)
         for argument in response.arguments:
-            line = printable(f"  [{argument.id}] {argument.text}")
-            click.echo(fitted(line, 4) if is_terminal else line)
+            print_line(printable(f"  [{argument.id}] {argument.text}"), 4)
         if answer.fallback is None:
             for event in answer.events:
                 say(event.text, Label.NOTE, quiet=False)
-    if session.model is None and debater.plugin.uses_model and is_terminal:
+    if session.model is None and debater.plugin.uses_model and sys.stdout.isatty():
         say(prepare.SIDE_UNKNOWN, Label.NOTE)
     return 1 if answer.fallback is not None else 0
 

@@ -104,7 +104,10 @@ def find_places(
             )
         from touche_rad.tira.input import find_input
 
-        source = find_input(Path(input_folder), kinds)
+        try:
+            source = find_input(Path(input_folder), kinds, may_link=True)
+        except UserError as error:
+            raise UserError(f"inputDataset names {error}, or give the input file itself") from None
 
     status = None
     if out is None and not may_print:
@@ -136,8 +139,8 @@ def run_on_files(
     Runs of several files share the backend of their model, and have one next step.
     """
     from touche_rad import files
-    from touche_rad.files.outputs import status_beside
-    from touche_rad.files.records import refuse_unfinished
+    from touche_rad.files.outputs import STATUS
+    from touche_rad.files.records import path_beside, refuse_unfinished
     from touche_rad.runs.fallbacks import ERRORS
     from touche_rad.runs.jobs import index_in_words
     from touche_rad.runs.runner import STDOUT, run
@@ -178,7 +181,7 @@ def run_on_files(
                     restart=options.restart,
                     replace=options.replace or tira,
                     progress=report,
-                    status_path=places.status or status_beside(out),
+                    status_path=places.status or path_beside(out, STATUS),
                     must_finish=tira,
                     errors=beside(out, ERRORS),
                 )

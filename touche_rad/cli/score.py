@@ -41,9 +41,7 @@ class ScoreOptions(opt.Common):
     )
     replace: bool
     pairs: bool = opt.flag("Print the comparisons with the best run and with the baselines.")
-    baseline: tuple[Path, ...] = opt.repeatable(
-        "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
-    )
+    baseline: tuple[Path, ...] = opt.BASELINE
     strict: bool = opt.flag(
         "Like the official scorer: no score if anything is missing.", section=Section.RUN
     )
@@ -121,33 +119,34 @@ def score_command(options: ScoreOptions) -> int:
     runs = options.paths[:-1] if is_truth else options.paths
     scored = {name: path for name, path in named(runs).items() if name not in refused}
     names_of_scored = set(map(str, scored.values()))
-    skipped = [error for error in bad.errors if error.path in names_of_scored]
-    if skipped:
-        say(
-            f"invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}",
-            Label.WARNING,
-        )
     if options.correct and not isinstance(report, ShareReport):
         from touche_rad.score.corrected import correct
 
         if options.output is not None or options.pairs:
             raise OptionError("--correct cannot be used with -o or --pairs")
         report = correct(report)
+    written: list[Path] = []
     if options.output is not None:
         from touche_rad.score import JudgementReport, export
 
         if not isinstance(report, JudgementReport):
             raise UserError("score: -o is for evaluations; use --json for other results")
-        for path in export(report, options.output):
-            say(path, Label.WRITTEN)
-    statuses = ((name, read_status(path)) for name, path in scored.items())
-    warnings = [*different_indexes(statuses), *equal_files(scored.values())]
+        written += export(report, options.output)
+    # The result is the first line; what was written and the warnings come after it.
+    click.echo(_printed(report, options, refused))
+    for path in written:
+        say(path, Label.WRITTEN)
+    warnings = []
+    skipped = [error for error in bad.errors if error.path in names_of_scored]
+    if skipped:
+        warnings.append(f"invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}")
+    warnings += different_indexes((name, read_status(path)) for name, path in scored.items())
+    warnings += equal_files(scored.values())
     if isinstance(report, ContestReport):
         warnings += judged_with_different_indexes(scored.values())
     for warning in warnings:
         say(warning, Label.WARNING)
     warn_of_fallbacks(scored.values())
-    click.echo(_printed(report, options, refused))
     for error in refused.values():
         say(f"not scored: {error}", Label.ERROR)
     return 1 if refused else 0

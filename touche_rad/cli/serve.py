@@ -12,7 +12,7 @@ from contextlib import suppress
 from functools import partial
 from ipaddress import ip_address
 from itertools import islice
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
@@ -140,7 +140,7 @@ def serve_command(options: ServeOptions) -> None:
         must_answer=False,
     ) as session:
         if session.index is not None:
-            session.index = ObservedIndex(session.index)
+            session.index = cast("ArgumentIndex", ObservedIndex(session.index))
         services = session.services
         make = partial(
             make_answerer,
@@ -164,9 +164,7 @@ def serve_command(options: ServeOptions) -> None:
                 {debater.tag: lambda: answerer, **answerers},
                 {judge.tag: lambda: loaded_judge, **loaded_judges},
                 services,
-                options.index,
-                options.max_words,
-                options.host,
+                options,
             ),
         )
         say(f"debater {debater.tag}, judge {judge.tag}")
@@ -290,9 +288,7 @@ def _offer(
     debaters: Mapping[str, Callable[[], Answerer]],
     judges: Mapping[str, Callable[[], LoadedJudge]],
     services: Services,
-    place: str | None,
-    words: int,
-    host: str,
+    options: ServeOptions,
 ) -> Offer:
     """Return what the page offers, with the topics and limits of the index and the model."""
     from touche_rad.serve.debate_page import Offer
@@ -303,40 +299,54 @@ def _offer(
     index = services.index
     if index is not None:
         topics = _topics(index)
-        limits = [f"collection {place}, {len(index):,} arguments"]
+        limits = [f"collection {options.index}, {len(index):,} arguments"]
+        if len(index) > _MOST_SEEN:
+            limits.append(f"topics of the first {_MOST_SEEN:,}")
         if is_demo(index):
             limits = [f"demo collection, {len(topics)} topics"]
     model = services.model
     if model is not None:
         limits += [f"when the server started: {warning}" for warning in model.warnings]
-    network = _names(host)[0]
+    network = _names(options.host)[0]
     return Offer(
         debaters,
         judges,
         limits,
         topics,
-        words,
+        options.max_words,
         has_model=model is not None,
         criteria=services.criteria,
         network="" if is_loopback(network) else network,
     )
 
 
-_MOST_TOPICS: Final = 80
 _MOST_CLAIMS: Final = 4
-_MOST_SEEN: Final = 5_000
+_MOST_SEEN: Final = 20_000
 """Arguments from which topics and claims are taken, because a collection may have millions."""
 
 
 def _topics(index: ArgumentIndex) -> dict[str, list[str]]:
-    """Return the topics of a collection, and of each the claims that are attacked most."""
+    """Return the topics of a collection, the largest first, each with claims to begin with.
+
+    These are the claims that are attacked most, if they have a word of the topic and stand alone.
+    """
+    from touche_rad.evidence.quotable import clear
+    from touche_rad.evidence.words import topic_of
+
     attacked: dict[str, Counter[str]] = defaultdict(Counter)
     for argument in islice(index.arguments(), _MOST_SEEN):
-        if 3 <= len(argument.attacks.split()) <= 14:  # no longer than a message
-            attacked[argument.topic][argument.attacks] += 1
+        attacked[argument.topic][argument.attacks] += 1
     topics = {}
-    for topic in sorted(attacked)[:_MOST_TOPICS]:
-        topics[topic] = [claim for claim, _ in attacked[topic].most_common(_MOST_CLAIMS)]
+    for topic in sorted(attacked, key=lambda topic: -attacked[topic].total()):
+        words = topic_of(topic)
+        claims = (
+            claim
+            for claim, _ in attacked[topic].most_common()
+            if 3 <= len(claim.split()) <= 20  # no longer than a message
+            and (not topic or words & topic_of(claim))
+            and clear(claim)
+        )
+        topics[topic] = list(islice(claims, _MOST_CLAIMS))
     return topics
 
 

@@ -12,9 +12,9 @@ from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
+from touche_rad.samples import TURNS
 
 ROUNDS: Final = 3
-TURNS: Final = 5
 
 
 @opt.offering("max_words", "index", "fallback_index", "trace")

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
 from touche_rad import processes
-from touche_rad.cli.console import say
+from touche_rad.cli.console import line_of, say
 from touche_rad.credentials import Server, trusted_servers
 from touche_rad.errors import WorkError
 from touche_rad.files.append_log import IDENTITY, AppendLog, LogKind
@@ -29,11 +28,6 @@ _KIND: Final = LogKind(
 
 _RUN_STEP: Final = "import sys; from touche_rad.cli.steps import run_step; run_step(*sys.argv[1:])"
 """Of a Python whose first argument is the trusted servers as JSON; the words of a step follow."""
-
-
-def line_of(words: Sequence[str]) -> str:
-    """Return a command as the user would type it."""
-    return f"touche-rad {shlex.join(words)}"
 
 
 def call_step(words: Sequence[str], **options: Any) -> int:

@@ -18,8 +18,8 @@ from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import Label, next_step, progress, say, terminal_width
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
-from touche_rad.files.outputs import alone_in, status_beside
-from touche_rad.files.records import write_text
+from touche_rad.files.outputs import STATUS, alone_in
+from touche_rad.files.records import JOURNAL, path_beside, write_text
 from touche_rad.plugins import (
     Configured,
     LoadedDebater,
@@ -31,7 +31,6 @@ from touche_rad.plugins import (
 from touche_rad.runs import panels
 from touche_rad.runs.fallbacks import ERRORS, FailureLog
 from touche_rad.runs.jobs import index_in_words
-from touche_rad.runs.journal import journal_beside
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
@@ -101,7 +100,7 @@ def _run(
     if folder.is_done(work, out, replace=options.replace):
         return 0
     # Also the output of a run that was killed before it wrote its status may be replaced.
-    is_ours = bool(folder.settings_of(out)) or journal_beside(out).exists()
+    is_ours = bool(folder.settings_of(out)) or path_beside(out, JOURNAL).exists()
     with progress(title, describe=partial(prepare.calls_so_far, model)) as report:
         settings = RunOptions(
             workers=prepare.parallel(options, model=model is not None),
@@ -109,12 +108,12 @@ def _run(
             replace=options.replace or is_ours,
             bad=files.BadLines(skip=options.skip_bad),
             progress=report,
-            status_path=status_beside(out),
+            status_path=path_beside(out, STATUS),
             model=model,
             warnings=warnings,
             setup=setup or {},
             strict=options.strict,
-            errors=out.with_name(f"{out.name}{ERRORS}"),
+            errors=path_beside(out, ERRORS),
             keep_trace=True,
         )
         status = run(work, out, settings)
@@ -141,8 +140,7 @@ def tournament_command(options: TournamentOptions) -> int:
     from touche_rad.contests.tournament.result import result_of
 
     debaters = _select_debaters(options)
-    if not options.claims.is_file():
-        raise UserError(f"{options.claims} does not exist")
+    prepare.need_file(options.claims)
     folder = TournamentFolder(options.output)
     job = two_sides.ContestsJob(
         source=options.claims,
@@ -152,7 +150,7 @@ def tournament_command(options: TournamentOptions) -> int:
         deadline=options.deadline,
     )
     panel, panel_uses_model = _select_panel(options)
-    panel_job = panels.PanelJob(source=folder.contests, panel=panel)
+    panel_job = panels.PanelJob(source=folder.contests, judge=panel)
 
     panel_options = replace(options, deadline=None, model=options.judge_model or options.model)
     with ExitStack() as judging, ExitStack() as debating:
@@ -242,7 +240,7 @@ def tournament_command(options: TournamentOptions) -> int:
     as_text = "\n".join(result.lines(terminal_width()))
     click.echo(result.model_dump_json() if options.as_json else as_text)
     say(folder.ratings, Label.WRITTEN)
-    next_step(["report", folder.path, "-o", folder.path.with_name(f"{folder.path.name}.html")])
+    next_step(["report", folder.path, "-o", path_beside(folder.path, ".html")])
     return code
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -91,6 +92,7 @@ def examples(options: ExamplesOptions) -> None:
 # --- the language model of a debater
 
 Wording = Literal["close", "free"]
+_of_training: Final = partial(opt.option, section=TRAINING)
 WORDING: Final[Wording] = opt.option("The debater's option wording.", default="close")
 
 
@@ -102,26 +104,23 @@ class AdapterOptions(opt.Common):
     base: str | None = opt.option(
         "Model to train: a folder, or OWNER/NAME of Hugging Face.", metavar="MODEL"
     )
-    epochs: float = opt.option("Passes over the data.", default=3.0, section=TRAINING)
-    rate: float = opt.option(
-        "Learning rate; the default is the paper's.", default=1e-5, section=TRAINING
+    epochs: float = _of_training("Passes over the data.", default=3.0)
+    rate: float = _of_training("Learning rate; the default is the paper's.", default=1e-5)
+    batch: int = _of_training("Records per forward pass.", default=4)
+    accumulate: int = _of_training("Batches per optimiser step.", default=1)
+    rank: int = _of_training("Rank of LoRA.", default=16)
+    alpha: int = _of_training("Alpha of LoRA.", default=32)
+    dropout: float = _of_training("Dropout of LoRA.", least=0, default=0.05)
+    longest: int = _of_training(
+        "Maximum tokens of a record; longer ones are left out.", default=4096
     )
-    batch: int = opt.option("Records per forward pass.", default=4, section=TRAINING)
-    accumulate: int = opt.option("Batches per optimiser step.", default=1, section=TRAINING)
-    rank: int = opt.option("Rank of LoRA.", default=16, section=TRAINING)
-    alpha: int = opt.option("Alpha of LoRA.", default=32, section=TRAINING)
-    dropout: float = opt.option("Dropout of LoRA.", least=0, default=0.05, section=TRAINING)
-    longest: int = opt.option(
-        "Maximum tokens of a record; longer ones are left out.", default=4096, section=TRAINING
-    )
-    held_out: float = opt.option(
+    held_out: float = _of_training(
         "Share of the topics that is held out.",
         least=0,
         default=0.1,
-        section=TRAINING,
         place=2,
     )
-    precision: Precision = opt.option("Number format.", default="auto", section=TRAINING)
+    precision: Precision = _of_training("Number format.", default="auto")
     checkpointing: bool = opt.flag(
         "Recompute activations, the default: slower, with less memory.",
         "--checkpointing/--no-checkpointing",
@@ -129,9 +128,7 @@ class AdapterOptions(opt.Common):
         section=TRAINING,
     )
     output: Path = opt.output("Folder of the model.", "DIR", required=True)
-    save_every: int = opt.option(
-        "Steps between checkpoints.", default=50, section=TRAINING, place=1
-    )
+    save_every: int = _of_training("Steps between checkpoints.", default=50, place=1)
 
 
 def _train(name: str, options: AdapterOptions, **settings: object) -> None:
@@ -225,8 +222,8 @@ class DpoOptions(AdapterOptions):
     begins: Path | None = opt.option(
         "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
     )
-    batch: int = opt.option("Pairs per forward pass.", default=1, section=TRAINING)
-    accumulate: int = opt.option("Batches per optimiser step.", default=8, section=TRAINING)
+    batch: int = _of_training("Pairs per forward pass.", default=1)
+    accumulate: int = _of_training("Batches per optimiser step.", default=8)
     beta: float = opt.option(
         "Strength of the reference model; 1 in the paper's formula.", default=0.1
     )

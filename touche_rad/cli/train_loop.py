@@ -16,10 +16,10 @@ import click
 from touche_rad import __version__, files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, say
+from touche_rad.cli.console import Label, line_of, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import command, run
-from touche_rad.cli.steps import COMMANDS, Steps, call_step, line_of
+from touche_rad.cli.steps import COMMANDS, Steps, call_step
 from touche_rad.credentials import trust_all
 from touche_rad.demo import DEMO
 from touche_rad.errors import UserError
@@ -104,11 +104,10 @@ def loop_command(options: LoopOptions) -> None:
         return
     settings = {**loop.plan.model_dump(mode="json"), **loop.inputs()}
     refuse_links(loop.out)
-    is_ours = any((loop.out / name).is_file() for name in (COMMANDS, MANIFEST))
-    if options.replace and is_ours:
-        shutil.rmtree(loop.out)
     if not (loop.out / COMMANDS).is_file():
         files.check_output(loop.out, replace=False)
+    elif options.replace:
+        shutil.rmtree(loop.out)
     # A stopped loop goes on; one with another plan or other data is refused.
     with closing(Steps(loop.out, settings)) as steps:
         for name, topics in parts.items():

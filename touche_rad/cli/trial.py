@@ -17,11 +17,11 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import print_text
+from touche_rad.cli.console import line_of, print_text
 from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 from touche_rad.files.outputs import read_status, sha256_of
-from touche_rad.files.records import copy_file, refuse_links, write_text
+from touche_rad.files.records import copy_file, make_folder, refuse_links, write_text
 from touche_rad.models.checks import Check, checks
 from touche_rad.plugins import Kind, Plugin, build_index, open_index
 from touche_rad.plugins.registry import IMPORTED
@@ -121,7 +121,7 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
     simulations = folder / "simulations.jsonl"
     evaluations = folder / "evaluations.jsonl"
     with _step("index") as results:
-        folder.mkdir(parents=True, exist_ok=True)
+        make_folder(folder)
         refuse_links(folder)
         mark = folder / "collection.sha256"
         digest = sha256_of(collection)
@@ -254,7 +254,7 @@ def _call(options: TrialOptions, words: list[object], *, uses_model: bool) -> fl
             line += ["--plugin", file]
         cause = "; ".join(warning["detail"] for warning in status.get("warnings", ()))
         cause = cause or "try touche-rad doctor"
-        raise WorkError(f"touche-rad {shlex.join(line)} ended with {code}: {cause}")
+        raise WorkError(f"{line_of(line)} ended with {code}: {cause}")
     return float(status["seconds"])
 
 
@@ -275,7 +275,7 @@ def _check(run: Path, source: Path, index: Path) -> str:
 
 def _copy(file: Path, folder: Path) -> str:
     """Copy a file to where the image takes it from, and say so."""
-    folder.mkdir(parents=True, exist_ok=True)
+    make_folder(folder)
     refuse_links(folder)
     copy = folder / file.name
     if file.resolve() != copy.resolve():

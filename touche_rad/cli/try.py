@@ -18,7 +18,7 @@ from touche_rad.bench.record import is_ours
 from touche_rad.cli import options as opt
 from touche_rad.cli.bench import run_plan, show_end
 from touche_rad.cli.console import Label, say, terminal_width
-from touche_rad.cli.prepare import NO_INDEX
+from touche_rad.cli.prepare import NO_INDEX, need_file
 from touche_rad.cli.program import command
 from touche_rad.cli.steps import call_step
 from touche_rad.demo import DEMO, demo_file
@@ -32,7 +32,6 @@ if TYPE_CHECKING:
     from touche_rad.bench.figures import Figures
     from touche_rad.score.tables import Part
 
-TURNS: Final = 3
 _DEBATERS: Final = ("verbatim", "grounded")
 _JUDGES: Final = ("grounded", "length")
 """What a plugin is compared with."""
@@ -52,7 +51,7 @@ class TryOptions(opt.ModelOptions):
         "--on",
     )
     labels: Path | None = opt.option("For a judge: the labels of the debates of --on.")
-    turns: int = opt.option("User turns per debate.", default=TURNS)
+    turns: int = opt.TURNS
     output: Path = opt.output("Folder for debates, verdicts and page.", "DIR", default=Path("try"))
     watch: bool = opt.flag("Try again each time a file of the plugin is saved.", _WATCH_FLAG)
     plugin_options: opt.PluginOptions = opt.plugin_options("plugin")
@@ -78,7 +77,9 @@ def try_command(options: TryOptions) -> int:
 
     spec = options.plugin
     if options.watch:
-        _watch(spec)
+        with suppress(KeyboardInterrupt):
+            _watch(spec)
+        return 0
     plugin = _find(spec)
     text = str(opt.PluginSpec(plugin.name, spec.options))
     is_judge = plugin.kind == "judge"
@@ -132,8 +133,7 @@ def _plan(options: TryOptions, text: str, index: str, *, is_judge: bool) -> Benc
         if options.on is not None and options.index is None:
             raise UserError(NO_INDEX)
         data = {"claims": options.on or demo_file("claims.tsv")}
-        if not data["claims"].is_file():
-            raise UserError(f"{options.on} does not exist: expected a file to read")
+        need_file(data["claims"])
         fields |= {
             "debaters": names,
             "users": {"rules": "rules"},
@@ -145,7 +145,7 @@ def _plan(options: TryOptions, text: str, index: str, *, is_judge: bool) -> Benc
 def _parts(figures: Figures, tried: str) -> list[Part]:
     """Return what the differences say, and the table: shares of yes, or agreement with labels."""
     from touche_rad.score.result import MEAN
-    from touche_rad.score.tables import NONE, Table, cell, interval_cell
+    from touche_rad.score.tables import NONE, Notes, Table, cell, interval_cell
     from touche_rad.score.words import by_pair, probability
 
     report = figures.judges or figures.shares
@@ -169,7 +169,8 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
     _, head, *heads = table.heads
     *_, notes = report.parts()
     columns = [head, *heads[:2], "difference", heads[1], "p (Holm)", *heads[2:]]
-    return [report.sentences(), Table(columns, rows, optional=table.optional), notes]
+    about = Notes([f"difference: {tried} minus the run of the row"])
+    return [report.sentences(), Table(columns, rows, optional=table.optional), about, notes]
 
 
 def _watch(spec: opt.PluginSpec) -> None:

@@ -138,27 +138,28 @@ def mean_rows(
 
 
 def win_rows(
-    run: str, contests: Mapping[str, Contest], judgements: Mapping[str, Judgement]
+    run: str,
+    contests: Mapping[str, Contest],
+    judgements: Mapping[str, Judgement],
+    samples: int,
+    seed: int,
 ) -> Iterator[WinRow]:
-    """Yield the wins of each debater in each dimension with a winner."""
-    listed = _listed(contests)
-    points: dict[tuple[str, str], list[float]] = {}
+    """Yield the wins of each debater in each dimension with a winner, with their interval."""
+    shares: dict[str, dict[str, dict[str, float]]] = {}
+    count = Counter[tuple[str, str, float]]()
     for key, judgement in judgements.items():
         outcome = judgement.outcome
+        shares[key] = {speaker: {} for speaker in contests[key].sides}
         for dimension, winner in {**outcome.winners, "general": outcome.winner}.items():
-            if winner is None:
-                continue
-            for speaker in contests[key].sides:
-                debater = _debater(contests[key], speaker)
-                if debater in listed:
-                    result = 2.0 if winner == speaker else float(winner == TIE)
-                    points.setdefault((debater, dimension), []).append(result)
-    for (debater, dimension), results in points.items():
+            for speaker, of_speaker in shares[key].items():
+                if winner is not None:
+                    share = 0.5 if winner == TIE else float(winner == speaker)
+                    of_speaker[dimension] = share
+                    count[_debater(contests[key], speaker), dimension, share] += 1
+    for row in mean_rows(run, contests, shares, samples, seed):
         yield WinRow(
-            run=run,
-            debater=debater,
-            dimension=dimension,
-            debates=len(results),
-            wins=results.count(2.0),
-            points=sum(results) / len(results),
+            **row.model_dump(),
+            wins=count[row.debater, row.dimension, 1.0],
+            ties=count[row.debater, row.dimension, 0.5],
+            points=2 * row.mean,
         )

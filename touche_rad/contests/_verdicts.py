@@ -121,8 +121,3 @@ def longest_speaker(contest: Contest) -> str | None:
     most = words.most_common(2)
     is_tied = len(most) > 1 and most[0][1] == most[1][1]
     return most[0][0] if most and not is_tied else None
-
-
-def share(parts: Sequence[bool]) -> float | None:
-    """Return the share of true values."""
-    return sum(parts) / len(parts) if parts else None

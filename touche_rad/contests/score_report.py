@@ -14,11 +14,18 @@ from touche_rad.score.tables import (
     INTERVAL,
     TRUTH,
     Columns,
+    Notes,
     Part,
     Printed,
     cell,
     interval_cell,
     table,
+)
+from touche_rad.score.words import (
+    between,
+    by_pair,
+    ranking_in_words,
+    too_few,
 )
 
 Against = Literal["winner", "votes"]
@@ -177,14 +184,14 @@ class MeanRow(FrozenRecord):
     high: float | None = None
 
 
-class WinRow(FrozenRecord):
-    """How often a debater wins a dimension; a win has 2 points, a tie 1: two debaters have 2."""
+class WinRow(MeanRow):
+    """How often a debater wins a dimension; its mean is the share of wins, ties as halves.
 
-    run: str
-    debater: str
-    dimension: str
-    debates: int
+    A win has 2 points, a tie 1: two debaters have 2.
+    """
+
     wins: int
+    ties: int
     points: float
 
 
@@ -216,21 +223,61 @@ class ContestReport(Printed):
         """Yield the rows of the runs and of the constant predictors, or else who won."""
         return (row.model_dump(mode="json") for row in self.rows or self.shares)
 
-    def parts(self) -> Iterator[Part]:
-        """Yield the tables of the terminal output."""
-        lines = [f"{self.truth}: {self.debates} debates"]
+    @property
+    def scored(self) -> Mapping[str, Sequence[ContestRow]]:
+        """The rows of each dimension on which a run names winners."""
+        rows: dict[str, list[ContestRow]] = {}
+        for row in self.rows:
+            rows.setdefault(row.dimension, []).append(row)
+        runs = {row.dimension for row in self.rows if row.basis != "constant"}
+        return {dimension: rows[dimension] for dimension in rows if dimension in runs}
+
+    def sentences(self, dimension: str) -> list[str]:
+        """Say how accurate the best panel is, and how it differs from others and from constants."""
+        rows = self.scored[dimension]
+        constants = [row for row in rows if row.basis == "constant"]
+        # A random guess has no samples to compare with.
+        best = next((row for row in constants if row.accuracy_low is not None), constants[0])
+        first = next(row for row in rows if row not in constants)
+        return [
+            cell(
+                "{label}: accuracy on {dimension} {accuracy:percent} (95 %: {interval_text}).",
+                first,
+            ),
+            *(
+                too_few("debates", best.debates)
+                or ranking_in_words(
+                    {row.label: row.accuracy or 0.0 for row in rows if row.rank},
+                    {best.run: best.accuracy or 0.0},
+                    "accuracy",
+                    by_pair(self.comparisons, f"accuracy on {dimension}"),
+                )
+            ),
+        ]
+
+    def winners(self) -> Iterator[str]:
+        """Say who won by each panel: its debaters, the best first, or else the sides."""
+        for by_side in self.shares:
+            debaters = [
+                row for row in self.wins if (row.run, row.dimension) == (by_side.run, "general")
+            ]
+            debaters.sort(key=lambda row: -row.mean)
+            texts = [f"{cell(_WON, row)} {between(row.low, row.high)}".rstrip() for row in debaters]
+            won = "; ".join(texts) or cell(_BY_SIDE, by_side)
+            yield f"{by_side.run}: {won}."
+
+    def findings(self) -> Iterator[str]:
+        """Say how often the best panel is right, or else who won by each panel."""
+        for dimension in self.scored:
+            yield from self.sentences(dimension)
         if not self.rows:
-            lines[0] += ", no known winner"
-        if self.against == "votes":
-            lines.append("errors are computed against each vote")
-        lines.append(
-            f"95 % intervals from {self.samples} bootstrap samples of debates, seed {self.seed}"
-        )
-        yield lines
-        for dimension in dict.fromkeys(row.dimension for row in self.rows):
-            rows = [row for row in self.rows if row.dimension == dimension]
-            if any(row.basis != "constant" for row in rows):
-                yield table({"{label}": dimension, **SCORE_COLUMNS}, rows)
+            yield from self.winners()
+
+    def parts(self) -> Iterator[Part]:
+        """Yield the result in words, the tables of the terminal output, and the method."""
+        yield self.findings()
+        for dimension, rows in self.scored.items():
+            yield table({"{label}": dimension, **SCORE_COLUMNS}, rows)
         if any(row.rank != row.place for row in self.rows):
             yield [RANKS]
         yield table(COMPARISON_COLUMNS, self.comparisons)
@@ -240,6 +287,15 @@ class ContestReport(Printed):
         yield [BIASES] if self.biases else []
         yield table(SAME_COLUMNS, self.same)
         yield self.missing_lines()
+        lines = [f"{self.truth}: {self.debates} debates"]
+        if not self.rows:
+            lines[0] += ", no known winner"
+        if self.against == "votes":
+            lines.append("errors are computed against each vote")
+        lines.append(
+            f"95 % intervals from {self.samples} bootstrap samples of debates, seed {self.seed}"
+        )
+        yield Notes(lines)
 
     def missing_lines(self) -> Iterator[str]:
         """Yield a line for debates that the errors leave out, and each run that lacks verdicts."""
@@ -269,6 +325,11 @@ SHARE_COLUMNS: Columns = {
     "{tie:percent}": "tie",
     "{none:percent}": "none",
 }
+_WON: Final = "{debater} won {wins} and tied {ties} of {debates}, share of wins {mean:.2f}"
+_BY_SIDE: Final = (
+    "pro won {pro:percent} and con {con:percent} of {debates} debates, {tie:percent} ties, "
+    "{none:percent} without a verdict"
+)
 SIDE_COLUMNS: Columns = {
     "{run}: {dimension}": "scores of sides",
     "{people}": "people's score",
@@ -301,8 +362,8 @@ BIAS_COLUMNS: Columns = {
     "{stays_with_side:percent}": "same side wins",
 }
 BIASES: Final = (
-    "shares of wins are of the decided debates, without ties; same side wins: a side won before "
-    "and after the swap, whoever spoke for it."
+    "in a share of wins, a tie is half a win; the wins of pro and con are of the decided debates, "
+    "without ties; same side wins: a side won before and after the swap, whoever spoke for it."
 )
 SAME_COLUMNS: Columns = {
     "{first} and {second}": "agreement",

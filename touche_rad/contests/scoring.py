@@ -30,7 +30,6 @@ from touche_rad.contests._verdicts import (
     longest_speaker,
     mean_errors,
     score_difference,
-    share,
     two_sided,
     winner_value,
 )
@@ -51,7 +50,7 @@ from touche_rad.errors import InputError
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.frozen import frozen
 from touche_rad.samples import SAMPLES
-from touche_rad.score.measures import correlations
+from touche_rad.score.measures import correlations, mean
 from touche_rad.score.naming import Runs, each_run, named
 from touche_rad.score.result import RunComparison
 from touche_rad.score.significance import Measured, rank, ratio_interval, resampled_sums
@@ -99,8 +98,8 @@ def bias_row(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
         swapped=len(flips),
         **_shares_of_wins(winners),
         **{f"{name}_gold": value for name, value in of_people.items()},
-        flipped=share(flips),
-        stays_with_side=share(stays),
+        flipped=mean(flips),
+        stays_with_side=mean(stays),
     )
 
 
@@ -115,7 +114,7 @@ def _shares_of_wins(winners: Sequence[tuple[Contest, str]]) -> dict[str, float |
         speaker = longest_speaker(contest)
         if speaker:
             longest.append(speaker == winner)
-    return {"con": share(con), "last": share(last), "longest": share(longest)}
+    return {"con": mean(con), "last": mean(last), "longest": mean(longest)}
 
 
 def share_row(run: str, contests: Contests, judgements: Judgements) -> ShareRow:
@@ -208,7 +207,7 @@ def score_contests(
         sides += side_rows(name, contests, judgements)
         scores = {key: judgement.outcome.scores for key, judgement in judgements.items()}
         run_means += mean_rows(name, contests, scores, samples, seed)
-        wins += win_rows(name, contests, judgements)
+        wins += win_rows(name, contests, judgements, samples, seed)
         keys = tuple(sorted(contests.keys() - judgements))
         if keys:
             missing[name] = keys
@@ -445,7 +444,7 @@ class _Scorer:
             accuracy=accuracy.value,
             accuracy_low=low,
             accuracy_high=high,
-            accuracy_completed=share(right_of_completed),
+            accuracy_completed=mean(right_of_completed),
             **mean_errors(errors),
             rmse_low=None if squares_low is None else 100 * squares_low**0.5,
             rmse_high=None if squares_high is None else 100 * squares_high**0.5,

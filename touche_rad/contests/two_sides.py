@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from itertools import permutations
 from pathlib import Path
@@ -13,14 +13,14 @@ from typing import Any, Final
 
 from touche_rad import files
 from touche_rad.contest import Contest, Speech
-from touche_rad.debate import Debate
+from touche_rad.debate import Debate, Response
 from touche_rad.errors import OptionError
 from touche_rad.events import Event
 from touche_rad.files.simulations import body_of
-from touche_rad.frozen import frozen
+from touche_rad.frozen import frozen, frozen_by_name
 from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater, Services
 from touche_rad.runs.answering import Answerer, make_answerer
-from touche_rad.runs.fallbacks import FailureLog, Fallback
+from touche_rad.runs.fallbacks import FailureLog, Fallback, uncited
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.work import Done, Work
 from touche_rad.users.contest_views import SAMPLED, objection, sided_view, task_view
@@ -93,6 +93,7 @@ class Stage:
         events: list[Event] = []
         fallbacks: list[Fallback] = []
         sampled: list[Contest] = []
+        responses: list[Response] = []
         for turn in range(self.rounds):
             for speaker, debater in ((FIRST, game.pro), (SECOND, game.con)):
                 before = contest
@@ -104,6 +105,7 @@ class Stage:
                     view = task_view(version, speaker)
                     sided = sided_view(version, speaker)
                     answer = await debaters[debater].answer(view, sided, failures=failures)
+                    responses.append(answer.response)
                     extra = {}
                     if answer.fallback is not None:
                         failures.check(answer.fallback)
@@ -115,13 +117,14 @@ class Stage:
                         arguments=body_of(answer.response)["arguments"],
                         **extra,
                     )
-                    version = version.model_copy(update={"speeches": (*before.speeches, speech)})
+                    version = version.replace(speeches=(*before.speeches, speech))
                     events += (event.at(view.id, turn) for event in answer.events)
                     sampled.append(version)
                     if number == 1:
                         contest = version
         lines = tuple(map(files.contest_line, sampled if self.samples else [contest]))
-        return Done(lines, {SPEECHES: len(sampled)}, tuple(events), tuple(fallbacks))
+        counts = {SPEECHES: len(sampled), **uncited(responses)}
+        return Done(lines, counts, tuple(events), tuple(fallbacks))
 
 
 def work(
@@ -142,7 +145,7 @@ def work(
     return Work(verb, source, read, play or stage.play, identity)
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen_by_name
 class ContestsJob(JobSpec):
     """Let each pair of debaters debate each claim, on both sides."""
 

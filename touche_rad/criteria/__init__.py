@@ -12,7 +12,6 @@ code has the questions of one task in it. A file has a table for each question:
 
 from __future__ import annotations
 
-import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from functools import cache, cached_property, partial
@@ -33,7 +32,7 @@ from pydantic import (
 from pydantic.json_schema import SkipJsonSchema
 
 from touche_rad.records import FrozenRecord
-from touche_rad.text import packaged_table
+from touche_rad.text import digest_of_text, packaged_table
 
 __all__ = [
     "Answers",
@@ -214,12 +213,14 @@ class Sees(FrozenRecord):
 
 
 _NOT_OF_VERDICTS: Final[Mapping[str, Any]] = {
-    **dict.fromkeys(("official", "source"), True),
+    "official": True,
+    "source": True,
     "criteria": {"__all__": {"title", "column", "reminder", "expect", "notes"}},
 }
 """What no judge sees."""
 _NOT_OF_LABELS: Final[Mapping[str, Any]] = {
-    **dict.fromkeys(("official", "source"), True),
+    "official": True,
+    "source": True,
     "criteria": {"__all__": {"column", "evidence", "each", "each_answers", "expect"}},
 }
 """What people who label do not see."""
@@ -268,7 +269,7 @@ class Criteria(FrozenRecord):
     def _tag(self, exclude: Mapping[str, Any]) -> str:
         # Comments, the order of a table's fields, and fields that older files lack do not count.
         content = self.model_dump_json(exclude=dict(exclude), exclude_none=True)
-        return f"{self.name} {hashlib.sha256(content.encode()).hexdigest()[:12]}"
+        return f"{self.name} {digest_of_text(content, 12)}"
 
     def __hash__(self) -> int:
         return hash(self.tag)
@@ -333,7 +334,7 @@ _FOLDER: Final = Path(__file__).parent
 def load_shipped(name: str) -> Criteria:
     """Return shipped criteria by their name."""
     criteria = CriteriaFile.model_validate(packaged_table(__package__, f"{name}.toml")).criteria()
-    return criteria.model_copy(update={"official": name == "grice"})
+    return criteria.replace(official=name == "grice")
 
 
 @cache

@@ -36,15 +36,16 @@ def question_about(
 async def ask_about(
     debate: Debate,
     model: Model,
-    prompt: Prompt,
+    package: str,
+    name: str,
     schema: type[M],
     *,
     step: str,
     max_tokens: int | None = None,
     **values: object,
 ) -> M:
-    """Ask with the thesis and the dialogue."""
-    messages, shorten = question_about(debate, prompt, **values)
+    """Ask a prompt of a package with the thesis and the dialogue."""
+    messages, shorten = question_about(debate, Prompt.load(package, name), **values)
     return await model.ask(messages, schema, step=step, shorten=shorten, max_tokens=max_tokens)
 
 
@@ -78,13 +79,13 @@ def max_letters(words: int) -> int:
     return max(600, 10 * words)
 
 
-def text_of(words: int, *, least: int = 1) -> Any:
+def text_of(words: int, *, least: int = 1) -> object:
     """Return the type of a text with room for so many words, and at least so many letters."""
     limit: Any = {"maxLength": max_letters(words)}
     return Annotated[str, Field(min_length=least or None, json_schema_extra=limit)]
 
 
-def at_most(count: int, kind: object) -> Any:
+def at_most(count: int, kind: object) -> object:
     """Return the type of a list of this kind with at most so many values."""
     return Annotated[kind, schema_limits(maxItems=count)]
 

@@ -11,7 +11,7 @@ from touche_rad.evidence.guard import Sources
 from touche_rad.evidence.words import read_words
 from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import clean, content_words, count_words, plain_words, sentences
+from touche_rad.text import clean, content_words, count_words, plain_words, sentences, spaced_words
 
 NAMED: Final = 0.3
 """Minimum share of a sentence's content words that an argument has, if the model named it."""
@@ -35,6 +35,14 @@ class EarlierCitations:
     def ids(self) -> frozenset[str]:
         """The ids of the arguments."""
         return frozenset(argument.id for argument in self.arguments)
+
+    def uncited(self, candidates: Iterable[Argument]) -> list[Argument]:
+        """Return the candidates that were not cited."""
+        return [candidate for candidate in candidates if candidate.id not in self.ids]
+
+    def not_contradicted(self, candidates: Iterable[Argument]) -> list[Argument]:
+        """Return the candidates that contradict no earlier citation."""
+        return [candidate for candidate in candidates if not self.contradicts(candidate)]
 
     def contradicts(self, candidate: Argument) -> bool:
         """Whether an argument attacks what an earlier one says or supports, or the reverse."""
@@ -74,9 +82,9 @@ def _quotes(answer: str, argument: Argument) -> bool:
 
 def quoted_from(text: str, quotations: Iterable[str]) -> list[str]:
     """Return the quotations that a text contains, in plain words."""
-    spaced = f" {plain_words(text)} "
+    spaced = spaced_words(text)
     plain = dict.fromkeys(map(plain_words, quotations))
-    return [quotation for quotation in plain if quotation and f" {quotation} " in spaced]
+    return [quotation for quotation in plain if quotation and spaced_words(quotation) in spaced]
 
 
 def _attacks(argument: Argument, opposed: Argument) -> bool:

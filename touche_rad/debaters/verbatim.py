@@ -39,7 +39,7 @@ class Verbatim:
             more_hits = self.index.search("attacks", debate.last.utterance, _MOST)
             hits = list(filter(fits, more_hits)) or hits
         first = hits[0]
-        cited = first.argument.model_copy(update={"key": 1, "score": first.score})
+        cited = first.argument.replace(key=1, score=first.score)
         return Response(content=first.argument.text, arguments=(cited,))
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:

@@ -6,12 +6,12 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable
 from functools import cache
-from importlib.resources import files as resources
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from touche_rad.errors import UserError
+from touche_rad.files.records import make_folder
 
 if TYPE_CHECKING:
     from touche_rad.debate import Argument
@@ -23,15 +23,16 @@ DEMO: Final = "demo"
 
 def demo_file(name: str) -> Path:
     """Return the path of one of the bundled files."""
-    return Path(str(resources(__package__).joinpath(name)))
+    return Path(__file__).parent / name
 
 
 def open_demo() -> ArgumentIndex:
     """Open the index of the demo collection; the first call builds it in the user's cache."""
     from touche_rad import files
+    from touche_rad.files.outputs import sha256_of
 
     source = demo_file("arguments.jsonl")
-    digest = hashlib.sha256(source.read_bytes()).hexdigest()[:12]
+    digest = sha256_of(source)[:12]
     return cached_index(f"demo-index-{digest}", lambda: files.read_arguments(source))
 
 
@@ -46,7 +47,7 @@ def cached_index(name: str, arguments: Callable[[], Iterable[Argument]]) -> Argu
 
     place = cache_folder() / f"{name}-{__version__}"
     try:
-        place.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(place.parent)
         # Several processes may start at the same time; the first builds, the others wait.
         lock = open_locked(place.parent, folder=True, wait=True)
     except OSError as error:

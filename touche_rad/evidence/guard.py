@@ -17,8 +17,9 @@ import anyio
 
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.evidence.support import find_support, findings_in
-from touche_rad.evidence.words import Words, lexicon, read_words, stem
+from touche_rad.evidence.words import lexicon, read_words, stem
 from touche_rad.frozen import frozen
+from touche_rad.lists import runs_of
 from touche_rad.text import (
     NEGATIONS,
     clean,
@@ -26,6 +27,7 @@ from touche_rad.text import (
     count_words,
     plain_words,
     sentences,
+    spaced_words,
     stopwords,
 )
 
@@ -121,9 +123,9 @@ class Sources:
         """Read the texts; without arguments only additions to the messages are faults."""
         self.texts = [clean(text) for text in arguments if text.strip()]
         known_texts = [*self.texts, *map(clean, messages)]
-        self._plain_texts = [f" {plain_words(text)} " for text in known_texts]
+        self._plain_texts = list(map(spaced_words, known_texts))
         self._arguments = [read_words(text) for text in self.texts]
-        self._runs = {run for text in self._arguments for run in _runs_of(text)}
+        self._runs = {run for text in self._arguments for run in runs_of(text.stems, _RUN)}
         known = read_words(" ; ".join(known_texts))
         self._known = set(known.senses)
         self._beginnings = {word[:_ALIKE] for word in known.words}
@@ -182,14 +184,14 @@ class Sources:
             return False
         # Clauses of an argument in another order do not change it.
         written = " ; ".join(self._plain_texts[: len(self.texts)])
-        clauses = filter(None, map(plain_words, _JOINT.split(claim)))
-        return not all(f" {clause} " in written for clause in clauses)
+        clauses = filter(plain_words, _JOINT.split(claim))
+        return not all(spaced_words(clause) in written for clause in clauses)
 
     def _has(self, word: str) -> bool:
         return lexicon().sense(stem(word)) in self._known
 
     def _quoted_in(self, text: str) -> bool:
-        return not self._runs.isdisjoint(_runs_of(read_words(text)))
+        return not self._runs.isdisjoint(runs_of(read_words(text).stems, _RUN))
 
     def _additions(self, sentence: str) -> Iterator[tuple[FaultKind, str]]:
         """Yield what only the sentence has: numbers, sources, names and quotations."""
@@ -215,7 +217,7 @@ class Sources:
             if is_name and name not in stopwords() and name[:_ALIKE] not in self._beginnings:
                 yield "name", match["name"]
         for match in _MARKED.finditer(sentence):
-            if f" {plain_words(match[1])} " not in " ; ".join(self._plain_texts):
+            if spaced_words(match[1]) not in " ; ".join(self._plain_texts):
                 yield "quotation", match[1]
 
     def _nearest(self, claim: str) -> str:
@@ -225,11 +227,6 @@ class Sources:
             key=lambda sentence: len(content.intersection(content_words(sentence))),
             default="",
         )
-
-
-def _runs_of(words: Words) -> list[tuple[str, ...]]:
-    starts = range(len(words.stems) - _RUN + 1)
-    return [words.stems[start : start + _RUN] for start in starts]
 
 
 class Entails(Protocol):

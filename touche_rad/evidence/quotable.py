@@ -48,20 +48,16 @@ def quotation(text: str, limit: int, short: int) -> str:
     joined = " ".join(parts)
     if count_words(joined) <= min(short, limit):
         return joined
-    best = ""
-    best_rank = (False, 0)
+    passages: list[str] = []
     for start, sentence in enumerate(parts):
-        if start > 0 and missing_context(sentence):
-            continue
-        for passage in (sentence, " ".join(parts[start : start + 2])):
-            size = count_words(passage)
-            if size > limit:
-                continue
-            rank = (clear(passage), -abs(size - _BEST_LENGTH))
-            if not best or rank > best_rank:
-                best = passage
-                best_rank = rank
-    return best or cut_to_words(line, limit)
+        if start == 0 or not missing_context(sentence):
+            passages += (sentence, " ".join(parts[start : start + 2]))
+    fitting = [passage for passage in passages if count_words(passage) <= limit]
+
+    def rank(passage: str) -> tuple[bool, int]:
+        return clear(passage), -abs(count_words(passage) - _BEST_LENGTH)
+
+    return max(fitting, key=rank, default="") or cut_to_words(line, limit)
 
 
 _TEXTS: Final = (

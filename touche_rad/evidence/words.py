@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence, Set
-from functools import cache, cached_property, lru_cache
-from typing import Annotated, Final
+from collections.abc import Callable, Mapping, Sequence, Set
+from functools import cache, cached_property, lru_cache, wraps
+from typing import Annotated, Final, TypeVar
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from touche_rad.frozen import frozen
 from touche_rad.text import NEGATIONS, packaged_table, stopwords
 
+T = TypeVar("T")
 _TOKEN: Final = re.compile(r"\d+(?:\.\d+)*|[^\W_]+(?:'[^\W_]+)*|%|[,;:.!?…()\[\]—–]")
 _PLAIN: Final = packaged_table(__package__, "spellings.toml")["spellings"]
 """Spellings that mean the same, one for each, behind letters that each of them has."""
@@ -36,11 +37,24 @@ _LEAST_BEFORE: Final = {
 _LONGEST_FIRST: Final = range(8, 1, -1)
 """Lengths of endings."""
 LONGEST_WORD: Final = 60
+_LONGEST_REMEMBERED: Final = 1_000
+"""Characters."""
 NO_WORDS: Final[Set[str]] = frozenset()
 _LEAST_SHARED: Final = 2
 """Fewest words that two texts do not have in common by chance."""
 _LEAST_IN_DOCUMENT: Final = 3
 """The same of all texts on one topic."""
+
+
+def remembered(read: Callable[[str], T]) -> Callable[[str], T]:
+    """Remember what was read of texts; not of long ones, with which clients could fill memory."""
+    of_short_texts = lru_cache(maxsize=32_768)(read)
+
+    @wraps(read)
+    def read_or_remember(text: str) -> T:
+        return (of_short_texts if len(text) <= _LONGEST_REMEMBERED else read)(text)
+
+    return read_or_remember
 
 
 @lru_cache(maxsize=32_768)
@@ -238,7 +252,7 @@ def topical_words(words: Words) -> dict[str, str]:
     return {stem: word for stem, word in by_stem.items() if stem not in demands} or by_stem
 
 
-@lru_cache(maxsize=32_768)
+@remembered
 def topic_of(text: str) -> frozenset[str]:
     """Return the stems of the words of a text that can be a topic."""
     return frozenset(topical_words(read_words(text)))

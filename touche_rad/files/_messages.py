@@ -13,6 +13,7 @@ from touche_rad.files.models import (
     Content,
     FileRecord,
     OptionalText,
+    only_text,
     validate,
     written,
 )
@@ -69,7 +70,7 @@ def _turns(value: object) -> tuple[Turn, ...]:
         if isinstance(message, AnnotatedMessage):
             cited = message.arguments or ()
             response = Response(content=message.content, arguments=cited, extra=message.rest)
-            turns[-1] = turns[-1].model_copy(update={"response": response})
+            turns[-1] = turns[-1].replace(response=response)
         else:
             rest = drop_keys(message.rest, ("utterance", "response"))
             turns.append(Turn(utterance=message.content, **rest))
@@ -137,9 +138,8 @@ def chat_of(line: Line) -> Debate:
     request = validate(RequestLine, line.value)
     if not request.messages:
         raise FieldError("messages", "expected at least one message")
-    name = request.rest.get("id")
     return Debate(
-        id=name if isinstance(name, str) and name else f"debate-{line.number}",
+        id=only_text(request.rest.get("id")) or f"debate-{line.number}",
         turns=request.messages,
     )
 

@@ -194,12 +194,12 @@ def claims_text(debates: Iterable[Debate]) -> str:
     """Write claims as the official parameter file."""
     rows: list[dict[str, str]] = []
     for debate in debates:
-        from_file = debate.wire.get("kind") == KIND
-        row = dict(debate.wire["row"]) if from_file else {}
+        read = debate.wire if debate.wire.get("kind") == KIND else {}
+        row = dict(read.get("row", {}))
         # Unchanged cells are kept as they were.
-        if not from_file or debate.claim != debate.wire["claim"]:
+        if debate.claim != read.get("claim"):
             row[CLAIM] = _escaped(debate.claim)
-        if not from_file or debate.user != debate.wire["user"]:
+        if debate.user != read.get("user"):
             row[USER] = _escaped(debate.user)
         rows.append(row)
     header = list(dict.fromkeys(chain.from_iterable(rows))) or [CLAIM, USER]

@@ -25,7 +25,7 @@ from typing import IO, Any, Final, NamedTuple
 
 from touche_rad.errors import UserError, refuse_newer, why
 from touche_rad.files.outputs import open_locked
-from touche_rad.files.records import JsonObject
+from touche_rad.files.records import JsonObject, make_folder
 from touche_rad.frozen import frozen
 from touche_rad.text import load_json
 
@@ -86,7 +86,7 @@ class AppendLog:
         self.path = path
         self.kind = kind
         try:
-            path.parent.mkdir(parents=True, exist_ok=True)
+            make_folder(path.parent)
             self._file = open_locked(path)
         except BlockingIOError:
             raise UserError(f"{path}: another process is at work on it") from None

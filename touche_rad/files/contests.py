@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import hashlib
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import BeforeValidator
 
 from touche_rad.contest import Contest, Outcome
-from touche_rad.files.models import FileRecord, validate
+from touche_rad.errors import newer_format
+from touche_rad.files.models import FileRecord, M, validate
 from touche_rad.files.records import FieldError, Line, drop_keys, dump, require_object
+from touche_rad.text import digest_of_text
 
 FORMAT: Final = 1
 """The format of contests and of verdicts on them, in each line."""
@@ -30,16 +31,16 @@ class Judgement(FileRecord):
     format: Literal[1] = 1
     id: str
     judge: _AnyText = ""
-    outcome: Outcome
-    swapped: Outcome | None = None
     words: _AnyText = ""
     """The digest of the contest's words; empty in older files."""
+    outcome: Outcome
+    swapped: Outcome | None = None
 
 
 def words_digest(contest: Contest) -> str:
     """Return the SHA-256 digest of the motion and the speeches."""
     words = [contest.motion, *([speech.speaker, speech.text] for speech in contest.speeches)]
-    return hashlib.sha256(dump(words).encode()).hexdigest()
+    return digest_of_text(dump(words))
 
 
 def contest_line(contest: Contest) -> str:
@@ -47,37 +48,18 @@ def contest_line(contest: Contest) -> str:
     return dump({"format": FORMAT, **contest.model_dump(mode="json")})
 
 
-def _record_of(line: Line) -> dict[str, Any]:
+def record_from(line: Line, model: type[M]) -> M:
+    """Read a contest or a panel's verdict."""
     record = require_object(line.value)
-    number = record.get("format")
-    if isinstance(number, int) and number > FORMAT:
-        raise FieldError(
-            "",
-            f"made by a newer touche-rad (format {number}; this one reads {FORMAT}): "
-            "upgrade touche-rad",
-        )
-    return drop_keys(record, ("format",))
-
-
-def contest_from(line: Line) -> Contest:
-    """Read a contest."""
-    return validate(Contest, _record_of(line))
+    problem = newer_format(record, FORMAT)
+    if problem:
+        raise FieldError("", problem)
+    return validate(model, drop_keys(record, ("format",)))
 
 
 def judgement_line(judgement: Judgement) -> str:
     """Write a panel's verdict."""
-    record: dict[str, Any] = {
-        "format": FORMAT,
-        "id": judgement.id,
-        "judge": judgement.judge,
-        "words": judgement.words,
-        "outcome": judgement.outcome.model_dump(mode="json"),
-    }
-    if judgement.swapped is not None:
-        record["swapped"] = judgement.swapped.model_dump(mode="json")
+    record = judgement.model_dump(mode="json")
+    if judgement.swapped is None:
+        del record["swapped"]
     return dump(record)
-
-
-def judgement_from(line: Line) -> Judgement:
-    """Read a panel's verdict."""
-    return validate(Judgement, _record_of(line))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
@@ -40,7 +39,6 @@ _RESERVED: Final = ("annotators", "criteria", "mean", "run", "sample", "settled"
 """Names of other fields of labels and tables."""
 EVIDENCE: Final = "_evidence"
 """The end of the name of the field in which a model quotes, before its verdict."""
-_MODELS: Final[Mapping[str, type[BaseModel]]] = {"sees": Sees}
 _NO_KEY: Final = "there is no such key"
 _EXPECTED: Final = {
     "extra_forbidden": _NO_KEY,
@@ -119,8 +117,8 @@ def _wrong(path: Path, error: ValidationError, text: str) -> InputError:
     if message is _NO_KEY and keys[1:] and keys[-1] in CriteriaFile.model_fields:
         message = "expected it above the first table"
     elif message is _NO_KEY:
-        model = Criterion if keys[1:] else CriteriaFile
-        message += nearest(keys[-1], _MODELS.get(keys[0], model).model_fields)
+        table = Criterion if keys[1:] else CriteriaFile
+        message += nearest(keys[-1], (Sees if keys[0] == "sees" else table).model_fields)
     if problem["type"] == "missing":
         del keys[1:]
     field = miss.field.removesuffix(".int") or None

@@ -13,11 +13,11 @@ from typing import Final, TypeVar
 
 from touche_rad.contest import Contest, to_contest
 from touche_rad.criteria import Criteria, Unit, grice
-from touche_rad.debate import Argument, Debate
+from touche_rad.debate import LONGEST_ID, Argument, Debate, may_be_id
 from touche_rad.errors import InputError, InputProblem
 from touche_rad.files._messages import annotated_of, chat_of, response_of
 from touche_rad.files._rows import CLAIM, USER, read_rows
-from touche_rad.files.contests import Judgement, contest_from, judgement_from
+from touche_rad.files.contests import Judgement, record_from
 from touche_rad.files.documents import is_trec, read_documents
 from touche_rad.files.records import (
     EMPTY_RECORD,
@@ -78,29 +78,22 @@ def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
     problem: InputError | None = None
     for number, line in lines:
         is_json = line.lstrip()[:1] in ("{", "[")
-        expected = ""
         cause: InputProblem | None = None
-        kind: Kind | None = None
-        if is_json:
-            try:
-                value = parse(line)
-                kind = kind_of(value)
-                if value == {}:
-                    expected = EMPTY_RECORD
-                    cause = InputProblem.EMPTY_RECORD
-            except FieldError as miss:
-                expected = f"{miss.expected}; expected one complete record per line"
-        else:
-            kind = _kind_of_row(line)
-        if kind is not None:
-            return kind
-        if not expected:
+        try:
+            kind = kind_of(parse(line)) if is_json else _kind_of_row(line)
+            if kind is not None:
+                return kind
             kinds = ", ".join(kind.value for kind in Kind)
             expected = f"is of no known kind ({kinds}), got {short_repr(line)}"
             if is_json:
                 expected += "; a collection with other names: index --map KEY=id,KEY=text"
-        if not is_json:
-            expected += f"; claims need a first line with the columns {CLAIM} and {USER}"
+            else:
+                expected += f"; claims need a first line with the columns {CLAIM} and {USER}"
+        except FieldError as miss:
+            expected = miss.expected
+            cause = miss.problem
+            if cause is None:
+                expected += "; expected one complete record per line"
         problem = problem or InputError(path, expected, line=number, problem=cause)
     raise bad.first or problem or InputError(path, "is empty: expected at least one line")
 
@@ -133,6 +126,8 @@ def kind_of(value: object) -> Kind | None:
         return Kind.LABELS
     if not isinstance(value, dict):
         return None
+    if not value:
+        raise FieldError("", EMPTY_RECORD, InputProblem.EMPTY_RECORD)
     simulation = value.get("simulation")
     if isinstance(simulation, dict) and "topic" in simulation and "userTurns" not in simulation:
         return None  # a configuration of the official client
@@ -302,30 +297,30 @@ def _joined(views: list[Debate]) -> Debate:
 
 
 def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
-    """Read claims from a TSV or from debates, as debates without turns."""
+    """Read claims from a TSV or from debates, as debates without turns.
+
+    A debate without a claim has its first utterance.
+    """
     file = OpenFile(path, bad, DEBATES | {Kind.CLAIMS})
     if file.kind is Kind.CLAIMS:
         return read_rows(path, file.bad, file.lines)
-    return map(_claim, _debates(file))
-
-
-def _claim(debate: Debate) -> Debate:
-    """Return the claim of a debate, or its first utterance, as a debate without turns."""
-    claim = debate.claim or debate.thesis
-    return debate.model_copy(update={"claim": claim, "turns": (), "wire": {}})
+    return (
+        debate.replace(claim=debate.claim or debate.thesis, turns=(), wire={})
+        for debate in _debates(file)
+    )
 
 
 def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]:
     """Read contests; a debate of the shared task is a contest of its user and its system."""
     file = OpenFile(path, bad, DEBATES | {Kind.CONTESTS})
     if file.kind is Kind.CONTESTS:
-        return file.each(contest_from)
+        return file.each(partial(record_from, model=Contest))
     return map(to_contest, _debates(file))
 
 
 def read_outcomes(path: Place, bad: BadLines | None = None) -> Iterator[Judgement]:
     """Read panels' verdicts on contests."""
-    return OpenFile(path, bad, {Kind.OUTCOMES}).each(judgement_from)
+    return OpenFile(path, bad, {Kind.OUTCOMES}).each(partial(record_from, model=Judgement))
 
 
 def read_evaluations(
@@ -358,10 +353,6 @@ def read_arguments(
     return _collection(path, records(path, bad, file.lines), bad)
 
 
-LONGEST_ID = 512
-"""Maximum bytes of an argument's id in an index."""
-
-
 def _collection(path: Place, lines: Iterable[Line], bad: BadLines) -> Iterator[Argument]:
     """Read a collection; report ids that no index can hold, and ids of two different arguments."""
     seen: dict[int, int] = {}  # hashes: a collection may have millions of long ids
@@ -391,12 +382,11 @@ def _collection(path: Place, lines: Iterable[Line], bad: BadLines) -> Iterator[A
 
 def _argument(line: Line) -> Argument:
     argument = argument_of(line.value)
-    size = len(argument.id.encode("utf-8", "surrogatepass"))
-    if not 1 <= size <= LONGEST_ID or "\0" in argument.id:
+    if not may_be_id(argument.id):
         raise FieldError(
             "id",
-            f"expected 1 to {LONGEST_ID} bytes without NUL, "
-            f"got {short_repr(argument.id)} of {size} bytes",
+            f"expected 1 to {LONGEST_ID} bytes without NUL, got {short_repr(argument.id)} of "
+            f"{len(argument.id.encode('utf-8', 'replace'))} bytes",
         )
     return argument
 

@@ -13,7 +13,6 @@ from typing import Annotated, Any, Final, Literal
 from pydantic import (
     BeforeValidator,
     Field,
-    PlainValidator,
     TypeAdapter,
     ValidationError,
     ValidationInfo,
@@ -53,10 +52,7 @@ def digest(utterance: object, response: object) -> str:
 
 def digests(debate: Debate, unit: Unit = "response") -> tuple[str, ...]:
     """Return the digest of each turn of a debate, or of the whole debate if it is the unit."""
-    of_turns = tuple(
-        digest(turn.utterance, turn.response.content if turn.response else "")
-        for turn in debate.turns
-    )
+    of_turns = tuple(digest(turn.utterance, turn.answer) for turn in debate.turns)
     return (digest("", " ".join(of_turns)),) if unit == "debate" and of_turns else of_turns
 
 
@@ -65,10 +61,8 @@ def read_labels(
 ) -> Iterator[tuple[Labels, ...]]:
     """Read labels, one debate at a time; without criteria, on those of the task."""
     odd: list[object] = []
-    turns = _TURNS
-    if criteria is not None and not criteria.official:
-        model: Any = list
-        turns = TypeAdapter(model[turn_labels(criteria)])
+    model: Any = list
+    turns = TypeAdapter(model[turn_labels(criteria or grice())])
     yield from OpenFile(path, bad, {Kind.LABELS}).each(partial(_labels_of, turns=turns, odd=odd))
     if odd:
         log.warning("%s: %d labels such as %s are read as 0 or 1", path, len(odd), dump(odd[0]))
@@ -88,7 +82,9 @@ def read_labelled(
     for number, (debate, turns) in enumerate(zip_longest(read_debates(debates), rows), 1):
         texts = digests(debate or Debate(), criteria.unit if criteria else "response")
         # Labels of several runs have the digests of the texts, and no order that tells the runs.
-        labelled = by_words.get(texts, turns or ())
+        labelled = turns or ()
+        if _words(labelled) != texts:  # of debates with equal texts, each keeps its labels
+            labelled = by_words.get(texts, labelled)
         words = _words(labelled)
         if debate is None and any(words):
             break
@@ -194,9 +190,6 @@ def turn_labels(criteria: Criteria) -> Any:
     return create_model("TurnLabels", __base__=_TurnLabels, __doc__=_TurnLabels.__doc__, **fields)
 
 
-TurnLabels: Any = turn_labels(grice())
-
-
 def _labels_of(
     line: Line, turns: TypeAdapter[list[FileRecord]], odd: list[object]
 ) -> tuple[Labels, ...]:
@@ -216,39 +209,26 @@ def _labels_of(
     return tuple({**record, **turn.model_dump(exclude_unset=True)} for record, turn in pairs)
 
 
-_TURNS: Final[TypeAdapter[list[FileRecord]]] = TypeAdapter(list[TurnLabels])
-
-
-def labels_line(turns: Iterable[Mapping[Any, Any]]) -> str:
+def labels_line(turns: Iterable[Mapping[str, Any]]) -> str:
     """Write the labels of one debate."""
-    return dump([dict(zip(map(str, turn), turn.values(), strict=True)) for turn in turns])
+    return dump(list(map(dict, turns)))
 
 
-def _grades(value: object) -> dict[str, float]:
+def _grades(value: object) -> object:
     """Return the grades of labels; each label of a list has the grade 1."""
-    if isinstance(value, list):
-        value = dict.fromkeys(_LABELS.validate_python(value), 1.0)
-    if not isinstance(value, dict):
-        raise FieldError(
-            "",
-            "expected a list of labels, or an object of labels and grades, "
-            f"got {short_repr(value)}",
-        )
-    for label, grade in value.items():
-        if isinstance(grade, bool) or not isinstance(grade, int | float) or not 0 <= grade < 2**31:
-            raise FieldError(label, f"expected a number from 0 to 2^31, got {short_repr(grade)}")
-    return {label: float(grade) for label, grade in value.items()}
+    return dict.fromkeys(_LABELS.validate_python(value), 1.0) if isinstance(value, list) else value
 
 
 _LABELS: Final = TypeAdapter(list[str])
 _GRADED: Final[Any] = list[str] | dict[str, Annotated[float, Field(ge=0)]]
+Grade = Annotated[float, Field(strict=True, ge=0, lt=2**31)]
 
 
 class AnnotationLine(FileRecord):
     """The labels of a text; an object grades them."""
 
     id: str
-    labels: Annotated[dict[str, float], PlainValidator(_grades, json_schema_input_type=_GRADED)]
+    labels: Annotated[dict[str, Grade], BeforeValidator(_grades, json_schema_input_type=_GRADED)]
     """The grade of each label; 0 is a label that the text does not have."""
 
 

@@ -56,6 +56,11 @@ def lenient_text(value: object) -> str:
     return str(value) if isinstance(value, int | float) else json.dumps(value, ensure_ascii=False)
 
 
+def only_text(value: object) -> str:
+    """Return a text; what is none is left out."""
+    return value if isinstance(value, str) else ""
+
+
 class FileRecord(OpenRecord):
     """A record that may have more fields, which are kept."""
 

@@ -32,12 +32,15 @@ from touche_rad.files.records import (
     STANDARD_OUTPUT,
     Place,
     is_unfinished,
+    make_folder,
+    path_beside,
     read_json,
     refuse_links,
 )
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 2
+OTHER_STATUS: Final = "the status beside it is of another file"
 
 
 def check_output(
@@ -56,13 +59,10 @@ def check_output(
     target = Path(path)
     if target.is_dir():
         refuse_links(target)
-    if replace:
-        return
-    if target.is_dir():
         holds_something = not all(map(is_unfinished, target.iterdir()))
     else:
         holds_something = target.is_file() and target.stat().st_size > 0
-    if holds_something:
+    if holds_something and not replace:
         raise UserError(f"{path} exists already: {fix}")
 
 
@@ -88,32 +88,29 @@ def sha256_of(path: Path) -> str:
         return hashlib.file_digest(stream, "sha256").hexdigest()
 
 
-def status_beside(path: Path) -> Path:
-    """Return the path of the status beside a run's output."""
-    return path.with_name(f"{path.name}{STATUS}")
-
-
 def read_status(run: Path) -> dict[str, Any]:
     """Return the status of a run; empty if there is none.
 
-    It lies beside the run or in TIRA's folder, and names it. That of a run that was renamed or
-    copied lies in the same folder, under any name, and has the digest of the run.
+    It lies in the folder of the run, under any name, and has the digest of the run. That of a run
+    without an output, or that is not finished, lies beside it or in TIRA's folder, and names it.
 
     Raises:
         UserError: Another version wrote it, or it is damaged.
     """
-    named = (status_beside(run), run.with_name("status.json"))
-    digest = ""
+    named = (path_beside(run, STATUS), run.with_name("status.json"))
+    digest = sha256_of(run) if run.is_file() else ""
     for path in chain(named, run.parent.glob(f"*{STATUS[1:]}")):
         status: object = None
         with suppress(OSError, ValueError):
-            status = read_json(path) if path.is_file() else None  # it may be a pipe
+            status = read_json(path)
         if not isinstance(status, dict):
-            continue
-        is_of_run = path in named and Path(str(status.get("output"))).name == run.name
-        if not is_of_run:
-            digest = digest or (sha256_of(run) if run.is_file() else "none")
-            is_of_run = status.get("sha256") == digest
+            if path != named[0] or not path.is_file():
+                continue
+            status = {"output": run.name}  # damaged: without its other fields it is refused below
+        if digest and status.get("sha256"):
+            is_of_run = status["sha256"] == digest
+        else:
+            is_of_run = path in named and Path(str(status.get("output"))).name == run.name
         if is_of_run:
             refuse_newer(path, status, STATUS_FORMAT)
             try:
@@ -129,9 +126,20 @@ def read_status(run: Path) -> dict[str, Any]:
     return {}
 
 
+def why_no_status(run: Path) -> str:
+    """Return why `read_status` returns none."""
+    return OTHER_STATUS if path_beside(run, STATUS).is_file() else "no status belongs to it"
+
+
 State = Literal["done", "stopped", "failed"]
 Result = Literal[
-    "answers", "utterances", "verdicts", "speeches", "without a winner", "naming only a side"
+    "answers",
+    "utterances",
+    "verdicts",
+    "speeches",
+    "without a winner",
+    "naming only a side",
+    "answers citing nothing",
 ]
 """Kinds of results that a run counts."""
 Count = Annotated[int, Field(strict=True, ge=0, lt=2**53)]
@@ -353,7 +361,7 @@ def alone_in(folder: Path) -> Iterator[None]:
     """
     with ExitStack() as stack:
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             stack.enter_context(locked(folder.resolve()))
         except BlockingIOError:
             raise UserError(f"{folder}: another process is at work on these results") from None

@@ -18,8 +18,10 @@ import stat
 import sys
 import tomllib
 import zlib
-from collections.abc import Collection, Iterator, Mapping
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from functools import partial
 from itertools import chain
 from os import PathLike
@@ -105,8 +107,7 @@ def each_key_once(pairs: list[tuple[str, object]]) -> JsonObject:
     """Return a JSON object of its pairs; a key that occurs twice is an error."""
     value = dict(pairs)
     if len(value) < len(pairs):
-        keys = [key for key, _ in pairs]
-        twice = next(key for key in keys if keys.count(key) > 1)
+        twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise FieldError("", f"expected each key once, got {short_repr(twice)} twice")
     return value
 
@@ -185,8 +186,7 @@ def write_text(path: Place, text: str) -> None:
 
 def write_json(path: Place, value: object) -> None:
     """Write a value as indented JSON, atomically."""
-    with atomic_write(path) as stream:
-        stream.write(json_text(value) + "\n")
+    write_text(path, json_text(value) + "\n")
 
 
 def append_text(path: Path, text: str) -> None:
@@ -195,7 +195,7 @@ def append_text(path: Path, text: str) -> None:
     Raises:
         OSError: It cannot be written, or it is a link.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
+    make_folder(path.parent)
     kind = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
     opened = os.open(path, kind, 0o666)
     with os.fdopen(opened, "a", encoding="utf-8", errors="backslashreplace") as stream:
@@ -215,12 +215,23 @@ def refuse_links(folder: Path) -> None:
     Raises:
         UserError: It names the link.
     """
-    paths = [folder]
-    for place, folders, names in os.walk(folder):
-        paths += [Path(place, name) for name in (*folders, *names)]
-    for path in paths:
+    for path in chain([folder], folder.rglob("*")):
         if path.is_symlink():
             raise UserError(f"{path} is a link: remove it, or choose another output")
+
+
+def refuse_links_out(folder: Path, paths: Iterable[Path]) -> None:
+    """Raise an error if a file or folder of a folder is elsewhere.
+
+    The folder may be a stranger's, and a page or a model's server would get the text.
+
+    Raises:
+        UserError: It names the link.
+    """
+    root = Path(os.path.realpath(folder))
+    for path in paths:
+        if not Path(os.path.realpath(path)).is_relative_to(root):
+            raise UserError(f"{path} is a link out of {folder}: name the file itself")
 
 
 def _no_number(name: str) -> NoReturn:
@@ -294,6 +305,14 @@ def read_models(path: Place, model: type[B], newest: int = 1) -> Iterator[B]:
             raise at_line(path, number, field_error(error)) from None
 
 
+def read_toml_record(path: Place, model: type[B]) -> B:
+    """Read a TOML file that a user wrote, as a record of a model."""
+    try:
+        return model.model_validate(read_toml(path))
+    except ValidationError as error:
+        raise at_line(path, None, field_error(error)) from None
+
+
 def at_line(path: Place, line: int | None, miss: FieldError) -> InputError:
     """Return the error with its file and line; None: the file is one value."""
     return InputError(
@@ -328,17 +347,17 @@ def field_error(error: ValidationError) -> FieldError:
     for step in first["loc"]:
         if step != "[key]":  # of a wrong key
             place = inner_field(place, step if isinstance(step, str) else f"[{step}]")
-    kind = first["type"]
-    cause = first.get("ctx", {}).get("error")
+    context = first.get("ctx", {})
+    cause = context.get("error")
     if isinstance(cause, FieldError):  # of a validator: its field is inside this one
         return FieldError(inner_field(place, cause.field), cause.expected, cause.problem)
+    kind = first["type"]
+    expected = context["expected"] if kind == "literal_error" else _EXPECTED.get(kind)
     message = first["msg"].removeprefix("Value error, ")
     if kind == "missing":
         message = "missing"
-    elif kind in _EXPECTED:
-        message = f"expected {_EXPECTED[kind]}, got {short_repr(first['input'])}"
-    elif kind == "literal_error":
-        message = f"expected {first['ctx']['expected']}, got {short_repr(first['input'])}"
+    elif expected:
+        message = f"expected {expected}, got {short_repr(first['input'])}"
     return FieldError(place, message)
 
 
@@ -358,7 +377,7 @@ def require_object(value: object) -> JsonObject:
 def keep_record(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:
     """Return the debate with the record from which it was read."""
     wire = {"kind": kind, "record": record, "read": debate, "turn": turn}
-    return debate.model_copy(update={"wire": wire})
+    return debate.replace(wire=wire)
 
 
 def original_record(debate: Debate, kind: str) -> JsonObject | None:
@@ -393,8 +412,6 @@ def renewed(old: Any, before: Any, now: Any, undivided: Collection[str] = ()) ->
 
 def drop_keys(record: Mapping[str, Any], keys: Collection[str]) -> JsonObject:
     """Return the record without these fields."""
-    if not record.keys() - keys:
-        return {}
     return {key: value for key, value in record.items() if key not in keys}
 
 
@@ -408,22 +425,46 @@ Lines = Iterator[tuple[int, str]]
 """Lines of a file that are not empty, with their numbers."""
 
 
+_MOST_EMPTY: Final = 1000
+
+
+@dataclass
 class BadLines:
     """Handles invalid lines: raises an error, or skips and counts them."""
 
-    def __init__(self, skip: bool = False) -> None:
-        self.skip = skip
-        self.count = 0
-        self.first: InputError | None = None
-        self.copies: list[int] = []
-        """Lines with an argument of an earlier line."""
+    skip: bool = False
+    most: int = 4
+    """The most errors that are kept."""
+    count: int = 0
+    errors: list[InputError] = field(default_factory=list)
+    """The first few."""
+    copies: list[int] = field(default_factory=list)
+    """Lines with an argument of an earlier line."""
+    empty: list[int] = field(default_factory=list)
+    """The first thousand lines without a letter, which the official programs refuse."""
 
     def report(self, error: InputError) -> None:
         """Raise the error, or count it."""
         if not self.skip:
             raise error
         self.count += 1
-        self.first = self.first or error
+        if len(self.errors) < self.most:
+            self.errors.append(error)
+
+    @property
+    def first(self) -> InputError | None:
+        """The first error."""
+        return self.errors[0] if self.errors else None
+
+    def say_empty(self) -> str:
+        """Return how many empty lines there are, and where the first is."""
+        return f"{len(self.empty)}, the first is line {self.empty[0]}"
+
+    def __str__(self) -> str:
+        """Return how many lines there are, the first error, and where the next few are."""
+        text = f"{self.count}; the first: {self.first}"
+        places = [error.place for error in self.errors[1:4]]
+        return f"{text}; then {', '.join(places)}" if places else text
 
 
 def numbered_lines(
@@ -458,6 +499,8 @@ def numbered_lines(
                     continue
                 if verbatim or text:
                     yield number, text
+                elif len(bad.empty) < _MOST_EMPTY:
+                    bad.empty.append(number)
     except _BROKEN_GZIP as error:
         lost = InputError(path, f"{_REST_LOST}: {error}", line=number + 1)
         lost.exit_code = 1 if bad.skip else 2
@@ -486,9 +529,23 @@ def read_whole(path: Place, largest: int = 2**30) -> str:
         raise InputError(path, f"expected UTF-8 text: {error.reason}") from None
 
 
+JOURNAL: Final = ".part"
+"""What the name of the journal of a run adds to that of its output."""
+
+
+def make_folder(path: Path) -> None:
+    """Make a folder and those above it, if they are not there."""
+    path.mkdir(parents=True, exist_ok=True)
+
+
+def path_beside(path: Path, ending: str) -> Path:
+    """Return the path of a file beside another one: its name has an ending in addition."""
+    return path.with_name(f"{path.name}{ending}")
+
+
 def refuse_unfinished(place: Path) -> None:
     """Refuse a missing run whose journal is there."""
-    if place.with_name(f"{place.name}.part").exists():
+    if path_beside(place, JOURNAL).exists():
         raise InputError(place, "the run is not finished: run its command again to continue it")
 
 
@@ -542,7 +599,7 @@ def atomic_write(path: Place) -> Iterator[IO[str]]:
     # Only a file in the same folder can take the target's place at once.
     temporary = target.with_name(f".{target.name[:60]}.{secrets.token_hex(6)}{_UNFINISHED}")
     try:
-        target.parent.mkdir(parents=True, exist_ok=True)
+        make_folder(target.parent)
         is_link = target.is_symlink()
         if target.is_dir() and not is_link:
             raise Unwritable(path, "it is a folder")

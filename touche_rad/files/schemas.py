@@ -15,11 +15,12 @@ from touche_rad.files._messages import AnnotatedLine, RequestLine, ResponseLine
 from touche_rad.files._rows import ClaimRow
 from touche_rad.files.contests import ContestLine, Judgement
 from touche_rad.files.formats import Kind
-from touche_rad.files.labels import AnnotationLine, TurnLabels
+from touche_rad.files.labels import AnnotationLine, turn_labels
 from touche_rad.files.simulations import Cited, SimulationLine, evaluation_model
 
 DIALECT: Final = "https://json-schema.org/draft/2020-12/schema"
 CRITERIA: Final = "criteria"
+_LABELS: Any = list
 SCHEMAS: Final[dict[str, Any]] = {
     Kind.SIMULATIONS: SimulationLine,
     Kind.EVALUATIONS: evaluation_model(grice()),
@@ -27,7 +28,7 @@ SCHEMAS: Final[dict[str, Any]] = {
     Kind.RESPONSES: ResponseLine,
     Kind.ANNOTATED: AnnotatedLine,
     Kind.CLAIMS: ClaimRow,
-    Kind.LABELS: list[TurnLabels],
+    Kind.LABELS: _LABELS[turn_labels(grice())],
     Kind.ARGUMENTS: Cited,
     Kind.CONTESTS: ContestLine,
     Kind.OUTCOMES: Judgement,

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import field
 from functools import cache
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Any, Final, Literal, TypeGuard
 
 from pydantic import (
     BaseModel,
@@ -37,6 +37,7 @@ from touche_rad.files.models import (
     NullAsObject,
     OptionalText,
     lenient_text,
+    only_text,
     validate,
     written,
 )
@@ -111,6 +112,7 @@ def _as_list(value: object, info: ValidationInfo) -> object:
 
 
 _MOST_CITATIONS: Final = 1000
+_MOST_TURNS: Final = 1000
 """Cited arguments of a response that are read of a request: a hundred times what anybody cites."""
 Citations = Annotated[tuple[Citation, ...], BeforeValidator(_as_list)]
 """Cited arguments; null is none."""
@@ -180,15 +182,12 @@ class _JudgedSimulation(FileRecord):
             response = system and system.response.response(system.utterance)
             rest = drop_keys(turn.rest, ("response",))
             turns.append(Turn(utterance=turn.utterance, response=response, **rest))
-        name = record.get("id", self.rest.get("id"))
-        description = record.get("description")
         user = self.configuration.rest.get("user")
-        model = user.get("model") if isinstance(user, dict) else ""
         return Debate(
-            id=(name if isinstance(name, str) else "") or default_name,
+            id=only_text(record.get("id", self.rest.get("id"))) or default_name,
             claim=self.configuration.topic.description,
-            description=description if isinstance(description, str) else "",
-            user=model if isinstance(model, str) else "",
+            description=only_text(record.get("description")),
+            user=only_text(user.get("model")) if isinstance(user, dict) else "",
             turns=tuple(turns),
         )
 
@@ -288,10 +287,20 @@ def configured(debate: Debate, *keys: str) -> Any:
     return record
 
 
+def is_number_of_turns(value: object) -> TypeGuard[int]:
+    """Whether this can be the `maxTurns` of a configuration."""
+    return type(value) is int and 0 < value <= _MOST_TURNS
+
+
+def planned_turns(debate: Debate) -> int:
+    """Return how many turns a simulation should have, which its configuration says; else 0."""
+    turns = configured(debate, "maxTurns")
+    return turns if is_number_of_turns(turns) else 0
+
+
 def debater_of(debate: Debate) -> str:
     """Return the debater that the configuration of a simulation names; else empty."""
-    name = configured(debate, "system", "debater")
-    return name if isinstance(name, str) else ""
+    return only_text(configured(debate, "system", "debater"))
 
 
 def simulation_line(debate: Debate) -> str:
@@ -305,7 +314,7 @@ def simulation_record(debate: Debate) -> JsonObject:
     if old is None:
         return _simulation(debate)
     before: Debate = debate.wire["read"]
-    if debate.model_copy(update={"wire": before.wire}) == before:
+    if debate.replace(wire=before.wire) == before:
         return old
     record: JsonObject = renewed(old, _simulation(before), _simulation(debate), (SYSTEM,))
     return record
@@ -342,26 +351,26 @@ class Evaluation:
     criteria: Criteria = field(default_factory=grice)
 
 
-def _number(value: object) -> float | None:
-    if value is None:
-        return None
-    if isinstance(value, int | float):
-        try:
-            return float(value)
-        except OverflowError:
-            pass
-    problem = InputProblem.TEXT_SCORE if isinstance(value, str) else None
-    raise FieldError("", f"expected a number or null, got {short_repr(value)}", problem)
+def _number(value: Any) -> float | None:
+    """Return a score; None if it is no number. A text is refused: it may be a number in quotes."""
+    if isinstance(value, str):
+        message = f"expected a number or null, got {short_repr(value)}"
+        raise FieldError("", message, InputProblem.TEXT_SCORE)
+    with suppress(TypeError, OverflowError):
+        return float(value)
+    return None
 
 
 class Scored(FileRecord):
     """A verdict: 0.5 and more means yes."""
 
+    model_config = written("score")
+
     score: Annotated[
         float | None,
         BeforeValidator(_number),
         WithJsonSchema({"maximum": 1, "minimum": 0, "type": "number"}),
-    ]
+    ] = None
     explanation: Annotated[Any, WithJsonSchema({"type": "string"})] = ""
     fallback: Annotated[Any, WithJsonSchema({"type": "string"})] = ""
 
@@ -385,7 +394,8 @@ def evaluation_model(criteria: Criteria) -> type[EvaluationLine]:
         if not criteria.official:
             values: Any = Literal[tuple(choice.value for choice in criterion.answers.values)]
             scored = create_model("Answered", __base__=Scored, answer=(values, ...))
-        verdicts[f"verdict_{number}"] = (scored, Field(_MISSING, alias=name))
+        verdict = Annotated[scored, NullAsObject]
+        verdicts[f"verdict_{number}"] = (verdict, Field(_MISSING, alias=name))
     turn: Any = create_model(
         "TurnEvaluation",
         __base__=FileRecord,
@@ -444,12 +454,10 @@ def evaluation_of(line: Line, criteria: Criteria) -> Evaluation:
         for number, key in enumerate(criteria.keys):
             scored: Scored | None = getattr(turn, f"verdict_{number}")
             if scored is not None:
-                explanation = scored.explanation
                 verdicts[key] = Verdict(
                     score=scored.score,
                     answer=getattr(scored, _ANSWER, None),
-                    # An explanation that is no text is left out.
-                    rationale=explanation if isinstance(explanation, str) else "",
+                    rationale=only_text(scored.explanation),
                     extra=drop_keys(scored.rest, _VERDICT),
                     fallback=fallback_of(vars(scored)),
                 )

@@ -117,7 +117,7 @@ def _speeches(body: str) -> Iterator[Speech]:
     formal = True
     speaker = ""
     lines: list[str] = []
-    for line in body.splitlines():
+    for line in (*body.splitlines(), "stage: end"):
         stage = _STAGE.match(line)
         spoken = _SPEAKER.match(line)
         if not stage and not spoken:
@@ -131,5 +131,3 @@ def _speeches(body: str) -> Iterator[Speech]:
         elif spoken and formal and not _INFORMAL.search(spoken["stage"] or ""):
             speaker = spoken["who"] if spoken["side"].lower() in _SIDES else ""
             lines = [spoken["text"]]
-    if speaker:
-        yield Speech(speaker=speaker, text="\n".join(lines))

@@ -7,13 +7,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict
 
-from pydantic import BaseModel, ConfigDict, TypeAdapter
+from pydantic import ConfigDict, TypeAdapter
 
 from touche_rad.criteria import Criteria
 from touche_rad.files.labels import label_place, label_value
 from touche_rad.files.models import validate
 from touche_rad.files.records import FieldError
 from touche_rad.labelling.exchanges import Exchanges, TurnPlace
+from touche_rad.records import FrozenRecord
 
 LabelEvent = Mapping[str, Any]
 """A record of the log: an answer, or an undo."""
@@ -23,17 +24,22 @@ Answers = dict[str, Answer]
 """The answers on a turn, by the key of the criterion."""
 
 
-class AnswerEvent(BaseModel):
-    """An answer in the log, which a stranger may have written."""
+class LabelBody(FrozenRecord):
+    """An answer: its place among the answers, such as 1 yes and 0 no; null unknown."""
 
-    model_config = ConfigDict(strict=True)
-
-    by: str
     debate: int
     turn: int
     maxim: str
     label: Answer
     settle: bool = False
+
+
+class AnswerEvent(LabelBody):
+    """An answer in the log, which a stranger may have written."""
+
+    model_config = ConfigDict(strict=True, extra="ignore")
+
+    by: str
 
 
 _ANNOTATORS: Final = TypeAdapter(Mapping[str, Mapping[str, Any]] | None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from touche_rad.criteria import Criterion
@@ -95,15 +94,13 @@ def answers_record(session: LabelSession, place: TurnPlace) -> dict[str, Any]:
     }
 
 
-def state_record(session: LabelSession, places: Sequence[TurnPlace]) -> dict[str, Any]:
-    """Return the progress, and for each turn of a queue how many answers it has."""
+def state_record(session: LabelSession) -> dict[str, Any]:
+    """Return the progress of labelling and settling."""
     study = session.study
-    answers = study.answers[session.annotator]
     return {
         "done": session.done(),
         "total": len(session.queue),
-        "counts": [len(answers.get(place, ())) for place in places],
-        "can_undo": session.can_undo,
+        "can_undo": session.last() is not None,
         "annotators": study.annotators,
         "disagreements": len(study.disagreements()),
         "unsettled": len(study.open_disagreements()),

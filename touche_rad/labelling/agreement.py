@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import combinations
-from statistics import fmean
 from typing import Final
 
 import numpy as np
@@ -14,6 +13,7 @@ from touche_rad.labelling._study import Study
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.records import FrozenRecord
 from touche_rad.score import confusion
+from touche_rad.score.measures import mean
 from touche_rad.score.significance import Floats, interval, resampled_sums
 from touche_rad.score.tables import NONE, Columns, Part, Printed, cell, table
 
@@ -112,7 +112,7 @@ def agreement(study: Study, seed: int = 0) -> Agreement:
                     second=second,
                     maxim=criterion.key,
                     turns=turns,
-                    same=fmean(equal) if equal else None,
+                    same=mean(equal),
                     kappa=kappa,
                     ac2=ac2,
                 )

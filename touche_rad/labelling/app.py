@@ -19,6 +19,7 @@ from starlette.middleware.trustedhost import TrustedHostMiddleware
 
 from touche_rad.errors import why
 from touche_rad.files.records import FieldError
+from touche_rad.labelling._study import LabelBody
 from touche_rad.labelling._views import (
     answers_record,
     question_record,
@@ -28,7 +29,6 @@ from touche_rad.labelling._views import (
 from touche_rad.labelling.exchanges import TurnPlace
 from touche_rad.labelling.session import LabelSession
 from touche_rad.pages import rendering
-from touche_rad.records import FrozenRecord
 
 HOSTS: Final = ("127.0.0.1", "localhost")
 _SCRIPT: Final = "labelling/label.js"
@@ -46,16 +46,6 @@ _HEADERS: Final = {
     "Cross-Origin-Opener-Policy": "same-origin",
     "Cross-Origin-Resource-Policy": "same-origin",
 }
-
-
-class LabelBody(FrozenRecord):
-    """An answer: its place among the answers, such as 1 yes and 0 no; null unknown."""
-
-    debate: int
-    turn: int
-    maxim: str
-    label: int | None
-    settle: bool = False
 
 
 def create_app(session: LabelSession, token: str, *, settle: bool = False) -> FastAPI:
@@ -121,21 +111,16 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
 
     @router.get("/queue")
     async def queue(settle: bool = False) -> dict[str, Any]:
-        """Return the turns of a view, their progress, and the first open one."""
+        """Return the turns of a view, which of them are open, and the progress."""
         turns = session.queue
         first = session.first_open()
-        is_open = None
+        is_open = [not session.study.is_complete(session.annotator, place) for place in turns]
         if settle:
             turns = list(dict.fromkeys(place for place, _ in session.study.disagreements()))
             unsettled = {place for place, _ in session.study.open_disagreements()}
             is_open = [place in unsettled for place in turns]
             first = is_open.index(True) if unsettled else 0
-        return {
-            "places": turns,
-            "first": first,
-            "open": is_open,
-            **state_record(session, turns),
-        }
+        return {"places": turns, "first": first, "open": is_open, **state_record(session)}
 
     @router.get("/turn")
     async def turn(debate: int, turn: int, settle: bool = False) -> dict[str, Any]:
@@ -147,14 +132,13 @@ def create_app(session: LabelSession, token: str, *, settle: bool = False) -> Fa
         place = check(TurnPlace(body.debate, body.turn))
         with _reported():
             session.answer(place, body.maxim, body.label, settle=body.settle)
-        return {**answers_record(session, place), "state": state_record(session, [])}
+        return {**answers_record(session, place), "state": state_record(session)}
 
     @router.post("/undo")
     async def undo(body: dict[str, Any]) -> dict[str, Any]:
         """Take back the last answer; null if there is none."""
         with _reported():
-            undone = session.undo()
-        return {"undone": undone and {**undone[0]._asdict(), "maxim": undone[1]}}
+            return {"undone": session.undo()}
 
     app.include_router(router)
     return app

@@ -1,5 +1,5 @@
 "use strict";
-/* The labelling page. Answers are sent in the order of the keystrokes, one at a time; the server
+/* The labelling page. Requests are sent in the order of the keystrokes, one at a time; the server
    answers once an answer is on the disk. A question is { key, title, asks, kind, answers }, and
    an answer { label, text, about }; yes and no are the case of two. */
 {
@@ -14,41 +14,31 @@
     shown = null,
     active = 0,
     isSettling = false,
-    turnNumber = 0,
-    alert = null; // {text, kind}
+    problem = "";
 
   let last = Promise.resolve(),
-    pending = 0,
-    hasFailed = false;
+    input = last,
+    pending = 0;
   const request = async (path, body) => (await rad.request(`./${path}`, body)).json();
   const inOrder = (work) => {
     pending += 1;
     draw();
-    const result = last.then(work);
-    last = result
-      .catch(() => {})
+    last = last
+      .then(work)
+      .catch(fail)
       .finally(() => {
         pending -= 1;
         draw();
       });
-    return result.catch(fail);
+    return last;
   };
   const fail = (error) => {
-    hasFailed = true;
-    say(`${rad.failure(error)} The last answer is not saved.`, "error");
-    if (shown) {
-      load(shown.debate, shown.turn).catch(() => {});
-    }
+    problem = `${rad.failure(error)} The last answer is not saved.`;
+    return shown && load(shown).catch(() => {});
   };
-  const works = () => {
-    if (hasFailed) {
-      hasFailed = false;
-      alert = null;
-    }
-  };
-  const say = (text, kind) => {
-    alert = { text, kind };
-    draw();
+  /* Each key and click waits for the turn that those before it show. */
+  const inTurn = (act) => () => {
+    input = input.then(() => shown && act());
   };
 
   const Bubble = ({ who, kind, children }) =>
@@ -133,7 +123,7 @@
               aria-pressed=${label === value}
               aria-label=${value === null ? "Don't know" : null}
               disabled=${isOff}
-              onClick=${() => answer(number, value)}
+              onClick=${inTurn(() => answer(number, value))}
             >
               ${text}${about && html` <small>${about}</small>`}
             </button>`,
@@ -157,16 +147,29 @@
   /* What judges say: only after the answers. */
   const Revealed = () =>
     (shown.verdicts || []).map(
-      ({ judge, verdicts }) =>
-        html`<h3>Judge <bdi>${judge}</bdi></h3>
+      ({ judge, verdicts }, at) =>
+        html`${!at && html`<p class="soft">You have seen the verdicts: change an answer only to correct a slip.</p>`}
+          <h3>Judge <bdi>${judge}</bdi></h3>
           <${rad.Reasons} verdicts=${verdicts} />`,
     );
+  const message = ({ done, total, disagreements, unsettled }) => {
+    if (!isSettling) {
+      return (
+        done === total &&
+        "All turns are labelled. Stop with Ctrl-C in the terminal: it prints the next step."
+      );
+    }
+    if (!disagreements) {
+      return "The annotators do not disagree on any turn.";
+    }
+    return !unsettled && "All disagreements are settled.";
+  };
   const draw = () => {
     const saved = pending ? "saving…" : "saved";
-    $("saved").textContent = hasFailed ? "not saved" : saved;
-    show("alert", alert && html`<${rad.Notice} kind=${alert.kind}>${alert.text}<//>`);
+    $("saved").textContent = problem ? "not saved" : saved;
+    const text = problem || (queue && message(queue));
+    show("alert", text && html`<${rad.Notice} kind=${problem && "error"}>${text}<//>`);
     $("exchange").hidden = !shown;
-    $("cited").hidden = data.unit !== "response";
     if (shown) {
       show("talk", html`<${Talk} />`);
       show("arguments", html`<${Cited} />`);
@@ -191,91 +194,66 @@
       $("previous").disabled = at === 0;
       $("unsettled").textContent = unsettled && queue.done === queue.total ? ` (${unsettled})` : "";
       $("to-settle").hidden = queue.annotators.length < 2 && !isSettling;
+      $("to-settle").ariaCurrent = isSettling ? "page" : null;
+      $("to-label").ariaCurrent = isSettling ? null : "page";
     }
   };
 
-  const load = async (debate, turn) => {
-    const number = ++turnNumber;
-    const loaded = await request(`turn?debate=${debate}&turn=${turn}&settle=${isSettling}`);
-    if (number === turnNumber) {
-      shown = loaded;
-      frameOpen();
-      draw();
+  const load = async ({ debate, turn }) => {
+    shown = await request(`turn?debate=${debate}&turn=${turn}&settle=${isSettling}`);
+    frameOpen();
+    draw();
+  };
+  const loadQueue = async (settle) => {
+    queue = await request(`queue?settle=${settle}`);
+    problem = "";
+    if (settle !== isSettling) {
+      isSettling = settle;
+      shown = null;
     }
   };
   /* Frame the first question that is open. */
-  const openQuestion = () =>
+  const openQuestion = ({ differ, settled, answers }) =>
     QUESTIONS.findIndex(({ key }) =>
-      isSettling ? shown.differ.includes(key) && !(key in shown.settled) : !(key in shown.answers),
+      isSettling ? differ.includes(key) && !(key in settled) : !(key in answers),
     );
   const frameOpen = () => {
-    const open = openQuestion();
+    const open = openQuestion(shown);
     active = open >= 0 ? open : Math.min(active, LAST);
   };
-  const go = (number) => {
+  const open = async (number) => {
     at = number;
     rad.address.write({ view: isSettling ? "settle" : "", turn: at + 1 });
-  };
-  const move = (number) => {
-    if (!queue.places.length) {
-      return;
-    }
-    go(Math.max(0, Math.min(number, queue.places.length - 1)));
     active = 0;
     const [debate, turn] = queue.places[at];
-    inOrder(async () => {
-      await load(debate, turn);
-      scrollTo(0, 0);
-      const talk = $("talk");
-      talk.scrollTop = talk.scrollHeight;
-      if (innerWidth < 1024 && shown.earlier.length) {
-        $("current").scrollIntoView({ block: "start", behavior: "instant" });
-      }
-    });
+    await load({ debate, turn });
+    scrollTo(0, 0);
+    const talk = $("talk");
+    talk.scrollTop = talk.scrollHeight;
+    if (innerWidth < 1024 && shown.earlier.length) {
+      $("current").scrollIntoView();
+    }
   };
-  const isOpen = (number) =>
-    isSettling ? queue.open[number] : queue.counts[number] < QUESTIONS.length;
+  const move = (number) => queue.places[number] && inOrder(() => open(number));
   const nextOpen = () => {
-    for (let step = 1; step <= queue.places.length; step += 1) {
-      const number = (at + step) % queue.places.length;
-      if (isOpen(number)) {
-        move(number);
-        return;
-      }
-    }
-    announce();
+    const later = queue.open.indexOf(true, at + 1);
+    const next = later < 0 ? queue.open.indexOf(true) : later;
+    return next < 0 ? scrollTo(0, 0) : move(next); // or to the message that all are labelled
   };
-  const announce = () =>
-    say(
-      isSettling
-        ? "All disagreements are settled."
-        : "All turns are labelled. Stop with Ctrl-C in the terminal: it prints the next step.",
-    );
   const start = async () => {
-    isSettling = rad.address.read().view === "settle";
-    $(isSettling ? "to-settle" : "to-label").setAttribute("aria-current", "page");
-    $(isSettling ? "to-label" : "to-settle").removeAttribute("aria-current");
-    queue = await request(`queue?settle=${isSettling}`);
-    at = 0;
-    shown = null;
-    works();
-    if (!queue.places.length) {
-      say(isSettling ? "The annotators do not disagree on any turn." : "The queue is empty.");
-      return;
-    }
-    const wanted = Number(rad.address.read().turn);
-    const isThere = Number.isInteger(wanted) && wanted >= 1 && wanted <= queue.places.length;
-    move(isThere ? wanted - 1 : queue.first);
-    if (!isSettling && queue.done === queue.total) {
-      announce();
+    const { view, turn } = rad.address.read();
+    await loadQueue(view === "settle");
+    if (queue.places.length) {
+      const wanted = turn - 1;
+      await open(queue.places[wanted] ? wanted : queue.first);
     }
   };
 
   const answer = (number, label) => {
     const turn = shown,
-      maxim = QUESTIONS[number]?.key,
+      maxim = QUESTIONS[number].key,
       place = at;
-    if (!maxim || (isSettling && !turn.differ.includes(maxim))) {
+    if (isSettling && !turn.differ.includes(maxim)) {
       return;
     }
     const before = active;
@@ -292,38 +270,29 @@
     inOrder(async () => {
       const body = { debate: turn.debate, turn: turn.turn, maxim, label, settle: isSettling };
       const { state, ...answers } = await request("answer", body);
-      works();
+      problem = "";
       // Newer answers are on their way.
       const later = pending > 1 ? { answers: turn.answers, settled: turn.settled } : {};
       Object.assign(turn, answers, later);
-      Object.assign(queue, state, { counts: queue.counts });
-      queue.counts[place] = Object.keys(turn.answers).length;
-      if (isSettling) {
-        queue.open[place] = turn.differ.some((key) => !(key in turn.settled));
-      }
+      Object.assign(queue, state);
+      queue.open[place] = openQuestion(turn) >= 0;
     });
   };
   /* Keys answer open turns only. */
-  const type = (number, label) => shown && openQuestion() >= 0 && answer(number, label);
+  const type = (number, label) =>
+    label !== undefined && openQuestion(shown) >= 0 && answer(number, label);
   const undo = () =>
     inOrder(async () => {
       const { undone } = await request("undo", {});
-      if (!undone) {
-        return;
+      if (undone) {
+        await loadQueue(undone.settle === true);
+        await open(
+          queue.places.findIndex(
+            ([debate, turn]) => debate === undone.debate && turn === undone.turn,
+          ),
+        );
+        active = QUESTIONS.findIndex(({ key }) => key === undone.maxim);
       }
-      queue = await request(`queue?settle=${isSettling}`);
-      const place = queue.places.findIndex(
-        ([debate, turn]) => debate === undone.debate && turn === undone.turn,
-      );
-      if (place >= 0) {
-        go(place);
-      }
-      await load(undone.debate, undone.turn);
-      active = Math.max(
-        0,
-        QUESTIONS.findIndex(({ key }) => key === undone.maxim),
-      );
-      works();
     });
 
   /* Keys: with two answers each, a digit is a question; otherwise an answer to the framed one. */
@@ -337,36 +306,43 @@
     QUESTIONS.slice(0, 9).forEach(({ title, answers }, number) => {
       answers.forEach(({ label, text }, second) => {
         const key = `${second ? "Shift+" : ""}${number + 1}`;
-        rad.keys({ [key]: [`${title}: ${text}`, () => type(number, label)] });
+        rad.keys({ [key]: [`${title}: ${text}`, inTurn(() => type(number, label))] });
       });
     });
   } else {
     const most = Math.max(...QUESTIONS.map(({ answers }) => answers.length));
     for (let number = 1; number <= Math.min(most, 9); number += 1) {
-      const choose = () => {
-        const choice = QUESTIONS[active].answers[number - 1];
-        if (choice) {
-          type(active, choice.label);
-        }
-      };
+      const choose = inTurn(() => type(active, QUESTIONS[active].answers[number - 1]?.label));
       rad.keys({ [number]: [`Answer ${number} of the framed question`, choose] });
     }
   }
   rad.keys({
-    d: ["Don't know, on the framed question", () => type(active, null)],
-    u: ["Undo the last answer", undo],
-    Enter: ["Next open turn", nextOpen],
-    ArrowRight: ["Next turn", () => move(at + 1)],
-    ArrowLeft: ["Previous turn", () => move(at - 1)],
-    ArrowDown: ["Frame the next question", () => frame(active + 1)],
-    ArrowUp: ["Frame the question above", () => frame(active - 1)],
+    d: ["Don't know, on the framed question", inTurn(() => type(active, null))],
+    u: ["Undo the last answer", inTurn(undo)],
+    Enter: ["Next open turn", inTurn(nextOpen)],
+    ArrowRight: ["Next turn", inTurn(() => move(at + 1))],
+    ArrowLeft: ["Previous turn", inTurn(() => move(at - 1))],
+    ArrowDown: ["Frame the next question", inTurn(() => frame(active + 1))],
+    ArrowUp: ["Frame the question above", inTurn(() => frame(active - 1))],
   });
-  $("undo").addEventListener("click", undo);
-  $("next").addEventListener("click", nextOpen);
-  $("previous").addEventListener("click", () => move(at - 1));
-  addEventListener("hashchange", () => start().catch(fail));
+  const begin = () => {
+    input = input.then(() => inOrder(start));
+  };
+  for (const [id, act] of Object.entries({ undo, next: nextOpen, previous: () => move(at - 1) })) {
+    $(id).addEventListener("click", inTurn(act));
+  }
+  addEventListener("hashchange", begin);
+  /* Enter opens the next turn: after the mouse or a key, no button has the focus. */
+  const leave = () => document.querySelector(":is(button, a):focus")?.blur();
+  document.addEventListener("mousedown", (event) => {
+    if (event.target.closest("button, a")) {
+      event.preventDefault();
+      leave();
+    }
+  });
+  document.addEventListener("keydown", (event) => event.defaultPrevented && leave());
   if (data.settle && !location.hash) {
     rad.address.write({ view: "settle" });
   }
-  start().catch(fail);
+  begin();
 }

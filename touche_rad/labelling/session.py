@@ -15,7 +15,7 @@ from touche_rad import files
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.append_log import AppendLog, LogKind
 from touche_rad.files.criteria import criteria_of
-from touche_rad.files.records import FieldError, write_text
+from touche_rad.files.records import FieldError, path_beside, write_text
 from touche_rad.labelling._study import Answer, LabelEvent, Study, effective, label_rows, labels_of
 from touche_rad.labelling.exchanges import Exchanges, JudgeVerdicts, TurnPlace
 
@@ -33,9 +33,8 @@ _NOBODY: Final = ""
 """Who gave a label that has no annotator: it is a final one, which the log has."""
 
 
-def log_beside(output: Path) -> Path:
-    """Return the path of the log beside a labels file."""
-    return output.with_name(f"{output.name}.log")
+LOG: Final = ".log"
+"""What the name of the log adds to that of its labels file."""
 
 
 def is_begun(path: Path) -> bool:
@@ -72,10 +71,10 @@ class LabelSession:
             "seed": seed,
             "queue": queue,
         }
-        is_continued = output.is_file() and is_begun(log_beside(output))
+        is_continued = output.is_file() and is_begun(path_beside(output, LOG))
         if is_continued:
             criteria_of(self.criteria, output)  # refuses others
-        self.log = AppendLog(log_beside(output), LABELS, header)
+        self.log = AppendLog(path_beside(output, LOG), LABELS, header)
         # The log stays open, and locked, as long as the session; not if the session cannot begin.
         with ExitStack() as on_failure:
             on_failure.callback(self.log.close)
@@ -164,26 +163,21 @@ class LabelSession:
         self.log.append(event)
         self._events.append((len(self._events) + 2, event))
 
-    def undo(self) -> tuple[TurnPlace, str] | None:
-        """Take back the annotator's last answer; None if there is none."""
-        event = self._last()
-        if event is None:
-            return None
-        self._append({"by": self.annotator, "undo": True})
-        self.study = self._study()
-        self.unwritten = True
-        return TurnPlace(event["debate"], event["turn"]), event["maxim"]
+    def undo(self) -> LabelEvent | None:
+        """Take back the annotator's last answer and return it; None if there is none."""
+        event = self.last()
+        if event is not None:
+            self._append({"by": self.annotator, "undo": True})
+            self.study = self._study()
+            self.unwritten = True
+        return event
 
-    def _last(self) -> LabelEvent | None:
+    def last(self) -> LabelEvent | None:
+        """Return the annotator's last answer, which can be taken back."""
         for _, event in reversed(effective(self._events)):
             if event["by"] == self.annotator:
                 return event
         return None
-
-    @property
-    def can_undo(self) -> bool:
-        """Whether the annotator has an answer to take back."""
-        return self._last() is not None
 
     def first_open(self) -> int:
         """Return the number of the first incomplete turn of the queue, or of the last turn."""

@@ -8,7 +8,6 @@ the same `when` answer in turn; the last one answers from then on.
 from __future__ import annotations
 
 import json
-import threading
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -33,7 +32,6 @@ class Scripted(Backend):
         self.model = f"scripted:{path.name}"
         self.place = f"scripted:{path}"
         self._lines: dict[str, list[str]] = {}
-        self._lock = threading.Lock()
         for line in read_models(path, _Line):
             text = line.answer if isinstance(line.answer, str) else json.dumps(line.answer)
             self._lines.setdefault(line.when, []).append(text)
@@ -41,11 +39,8 @@ class Scripted(Backend):
     async def complete(self, body: Mapping[str, Any], seconds: float) -> Mapping[str, Any]:
         """Answer with the first matching line."""
         prompt = "\n".join(str(message["content"]) for message in body["messages"])
-        with self._lock:
-            for when, answers in self._lines.items():
-                if when in prompt:
-                    text = answers.pop(0) if len(answers) > 1 else answers[0]
-                    break
-            else:
-                raise BadRequest(f"{self.path}: no line matches the prompt: {prompt[-60:]!r}")
-        return completion(text, len(prompt.split()), len(text.split()))
+        for when, answers in self._lines.items():
+            if when in prompt:
+                text = answers.pop(0) if len(answers) > 1 else answers[0]
+                return completion(text, len(prompt.split()), len(text.split()))
+        raise BadRequest(f"{self.path}: no line matches the prompt: {prompt[-60:]!r}")

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import logging
 import sqlite3
-import threading
 import time
 from collections.abc import Mapping
 from contextlib import suppress
@@ -14,7 +13,7 @@ from typing import Any, Final
 
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.append_log import checked_line, read_checked
-from touche_rad.files.records import read_file
+from touche_rad.files.records import make_folder, read_file
 from touche_rad.text import redact, redact_line
 
 log = logging.getLogger(__name__)
@@ -44,10 +43,9 @@ class Cache:
     def __init__(self, folder: Path) -> None:
         """Open the cache, or make it."""
         self.folder = folder
-        self._local = threading.local()
         self._warned = False
         try:
-            folder.mkdir(parents=True, exist_ok=True)
+            make_folder(folder)
             for suffix in ("", "-journal", "-wal", "-shm"):
                 path = folder / f"{CACHE_FILE}{suffix}"
                 is_ours = not path.is_symlink()
@@ -55,6 +53,11 @@ class Cache:
                     is_ours = not read_file(path).endswith(_SUPER_JOURNAL)
                 if not is_ours:
                     raise UserError(f"{path} is no file of a cache: remove it")
+            # Made here, and used in the event loop's thread only.
+            self._database = sqlite3.connect(
+                folder / CACHE_FILE, timeout=_LOCK_SECONDS, check_same_thread=False
+            )
+            self._database.execute("PRAGMA synchronous=NORMAL")
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
             refuse_newer(f"--cache {folder}", {"format": version}, VERSION)
             tables = self._database.execute("SELECT sql FROM sqlite_master").fetchall()
@@ -66,15 +69,6 @@ class Cache:
             self._database.execute(_TABLE.replace("TABLE", "TABLE IF NOT EXISTS"))
         except (OSError, sqlite3.Error) as error:
             raise UserError(f"--cache {folder}: the cache cannot be opened: {error}") from None
-
-    @property
-    def _database(self) -> sqlite3.Connection:
-        """The connection of this thread, which stays open until the thread or the process ends."""
-        if not hasattr(self._local, "database"):
-            self._local.database = sqlite3.connect(self.folder / CACHE_FILE, timeout=_LOCK_SECONDS)
-            self._local.database.execute("PRAGMA synchronous=NORMAL")
-        database: sqlite3.Connection = self._local.database
-        return database
 
     def get(self, key: str) -> Mapping[str, Any] | None:
         """Return the answer to a request, None if it is missing, or {} if it cannot be read."""

@@ -103,12 +103,13 @@ async def checks(model: Model) -> AsyncIterator[Check]:
     switch: Fields = {}
     limit = _SHORT_ANSWER
     family = family_of(model.name)
+    is_fine = True
+    fix = ""
     if not place:
         result = "it answers without thoughts"
         sent = switch_of(model.name, model.settings.think).fields
         if sent:
             result += f" (sent with each request: {json.dumps(sent)})"
-        yield Check("model thinking", True, result, optional=True)
     else:
         of_family = () if family is UNKNOWN else (family.off,)
         for off in filter(None, (*of_family, *_SWITCHES)):
@@ -116,27 +117,21 @@ async def checks(model: Model) -> AsyncIterator[Check]:
             if answers(reply_without, _WORD) and not _place(reply_without):
                 switch = off
                 break
-        where = f"it thinks before it answers (thoughts in `{place}`)"
+        result = f"it thinks before it answers (thoughts in `{place}`)"
         if switch:
+            is_fine = False
             line = " ".join(f"-O 'model.{key}={json.dumps(off)}'" for key, off in switch.items())
             if switch == switch_of(model.name, "off").fields:
                 line = "-O model.think=off"
-            yield Check(
-                "model thinking", False, where, f"switch thinking off with {line}", optional=True
-            )
+            fix = f"switch thinking off with {line}"
         else:
             limit = with_thoughts
-            ended = answers(reply, _WORD)
-            result = f"{where}, and no request field switches that off"
-            if not ended:
+            is_fine = answers(reply, _WORD)
+            result += ", and no request field switches that off"
+            if not is_fine:
                 result += f"; it was still thinking after {with_thoughts} tokens"
-            yield Check(
-                "model thinking",
-                ended,
-                result,
-                "raise -O model.think_tokens, or use a model that does not think",
-                optional=True,
-            )
+            fix = "raise -O model.think_tokens, or use a model that does not think"
+    yield Check("model thinking", is_fine, result, fix, optional=True)
 
     # Does it follow a schema, or at least write JSON?
     form = {**_OBJECT.forms[0], "max_tokens": limit}

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import hashlib
 import json
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field, replace
@@ -40,6 +39,7 @@ from touche_rad.models.output import (
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import Call, Sender, Trace, Usage
 from touche_rad.models.thinking import Think, switch_of
+from touche_rad.text import digest_of_text
 
 
 @frozen
@@ -296,7 +296,7 @@ class Model:
         # The key is a hash of all that decides the answer, in a fixed order.
         decisive = body if question.kind == "object" else body | LIKELY
         request = [VERSION, {"body": decisive, "name": question.name, "schema": question.key}]
-        key = hashlib.sha256(json.dumps(request, sort_keys=True).encode("ascii")).hexdigest()
+        key = digest_of_text(json.dumps(request, sort_keys=True))
 
         with Call.counted(step, self.usage, self._deadline) as call:
             if self._cache is None:

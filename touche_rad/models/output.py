@@ -20,13 +20,6 @@ from touche_rad.models.errors import EmptyReply, Refusal, Truncated
 from touche_rad.models.thinking import place_of_thoughts, without_thoughts
 from touche_rad.text import excerpt
 
-Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
-"""Text of at most 200 characters: a name or a reason."""
-Paragraph = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
-"""Text of at most 600 characters: one turn."""
-Page = Annotated[str, Field(json_schema_extra={"maxLength": 2_000})]
-"""Text of at most 2,000 characters: a quoted text or a comment."""
-
 
 def schema_limits(**limits: int) -> Any:
     """Return the limits that a schema tells a server, such as `maxLength=200`.
@@ -34,6 +27,14 @@ def schema_limits(**limits: int) -> Any:
     An answer of another server that exceeds them is no error.
     """
     return Field(json_schema_extra={**limits})
+
+
+Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
+"""Text of at most 200 characters: a name or a reason."""
+Paragraph = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
+"""Text of at most 600 characters: one turn."""
+Page = Annotated[str, Field(json_schema_extra={"maxLength": 2_000})]
+"""Text of at most 2,000 characters: a quoted text or a comment."""
 
 
 def numbers_to(highest: int) -> Any:

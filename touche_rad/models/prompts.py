@@ -27,6 +27,7 @@ from touche_rad.text import clean, is_negation, words
 
 if TYPE_CHECKING:
     import jinja2
+    from pydantic import BaseModel
 
 Role = Literal["system", "user", "assistant"]
 MAX_LETTERS: Final = 4_000
@@ -108,6 +109,13 @@ class Prompt:
             raise TypeError(f"prompt {self.name}: missing {sorted(missing)}")
         rendered = [(role, part.render(**values).strip()) for role, part in self._parts]
         return tuple(Message(role, text) for role, text in rendered if text)
+
+    def after(
+        self, messages: Sequence[Message], answer: BaseModel, **values: object
+    ) -> list[Message]:
+        """Return messages, the model's answer to them, and the messages of this prompt."""
+        answered = Message("assistant", answer.model_dump_json())
+        return [*messages, answered, *self.messages(**values)]
 
 
 _load = cache(Prompt.read)

@@ -6,7 +6,6 @@ import asyncio
 import json
 import logging
 import math
-import threading
 import time
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
@@ -38,7 +37,7 @@ from touche_rad.text import redact
 
 @dataclass
 class Usage:
-    """Costs of a run by plugin and step, and its budget."""
+    """Costs of a run by plugin and step, and its budget; all calls are made in the event loop."""
 
     max_calls: int | None = None
     max_tokens: int | None = None
@@ -53,68 +52,52 @@ class Usage:
     """Failed calls by kind of error."""
     first_fault: str = ""
     begun: float = field(default_factory=time.monotonic)
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
 
     def reserve(self) -> None:
         """Count one call before it is made; raise OverBudget if the budget is used up."""
-        with self._lock:
-            spent = self.total.prompt_tokens + self.total.completion_tokens
-            if self.max_calls is not None and self.total.calls >= self.max_calls:
-                raise OverBudget(f"the budget of {self.max_calls} calls is used up")
-            if self.max_tokens is not None and spent >= self.max_tokens:
-                raise OverBudget(f"the budget of {self.max_tokens} tokens is used up")
-            if self.seconds is not None and time.monotonic() - self.begun >= self.seconds:
-                raise OverBudget(f"the {self.seconds:g} seconds for model calls are over")
-            self.total.calls += 1
-
-    def usual_seconds(self) -> float:
-        """Return the mean time of the calls so far."""
-        return self.total.seconds / max(self.total.calls, 1)
-
-    def spend(self, cost: Cost) -> None:
-        """Count the tokens of a reply for the budget."""
-        with self._lock:
-            self.total.prompt_tokens += cost.prompt_tokens
-            self.total.completion_tokens += cost.completion_tokens
+        spent = self.total.prompt_tokens + self.total.completion_tokens
+        if self.max_calls is not None and self.total.calls >= self.max_calls:
+            raise OverBudget(f"the budget of {self.max_calls} calls is used up")
+        if self.max_tokens is not None and spent >= self.max_tokens:
+            raise OverBudget(f"the budget of {self.max_tokens} tokens is used up")
+        if self.seconds is not None and time.monotonic() - self.begun >= self.seconds:
+            raise OverBudget(f"the {self.seconds:g} seconds for model calls are over")
+        self.total.calls += 1
 
     def note(self, context: CallContext, step: str, cost: Cost) -> None:
         """Add the cost of a call; its calls and tokens are in the total already."""
-        with self._lock:
-            self.total.add(replace(cost, calls=0, prompt_tokens=0, completion_tokens=0))
-            self.steps[context.caller.plugin or "other"][step].add(cost)
+        self.total.add(replace(cost, calls=0, prompt_tokens=0, completion_tokens=0))
+        self.steps[context.caller.plugin or "other"][step].add(cost)
         if context.use is not None and context.use.observe is not None:
             context.use.observe({"event": "model", "step": step, **cost.record()})
 
     def count_fault(self, error: ModelError) -> None:
         """Count a call that failed after all its retries."""
-        with self._lock:
-            kind = type(error).__name__
-            self.faults[kind] += 1
-            if not self.first_fault:
-                self.first_fault = redact(f"{kind}: {error}")
+        kind = type(error).__name__
+        self.faults[kind] += 1
+        if not self.first_fault:
+            self.first_fault = redact(f"{kind}: {error}")
 
     def record(self) -> Mapping[str, Any]:
         """Return the counts for a run's record."""
-        with self._lock:
-            plugins: dict[str, Mapping[str, Any]] = {}
-            for plugin, costs in sorted(self.steps.items()):
-                plugins[plugin] = {step: cost.record() for step, cost in sorted(costs.items())}
-            return {
-                "total": self.total.record(),
-                "plugins": plugins,
-                "faults": dict(self.faults.most_common()),
-                "first_fault": self.first_fault,
-            }
+        plugins: dict[str, Mapping[str, Any]] = {}
+        for plugin, costs in sorted(self.steps.items()):
+            plugins[plugin] = {step: cost.record() for step, cost in sorted(costs.items())}
+        return {
+            "total": self.total.record(),
+            "plugins": plugins,
+            "faults": dict(self.faults.most_common()),
+            "first_fault": self.first_fault,
+        }
 
     def add(self, record: Mapping[str, Any]) -> None:
         """Add the costs that another process recorded."""
-        with self._lock:
-            self.total.add(Cost(**record["total"]))
-            for plugin, steps in record["plugins"].items():
-                for step, cost in steps.items():
-                    self.steps[plugin][step].add(Cost(**cost))
-            self.faults.update(record["faults"])
-            self.first_fault = self.first_fault or record["first_fault"]
+        self.total.add(Cost(**record["total"]))
+        for plugin, steps in record["plugins"].items():
+            for step, cost in steps.items():
+                self.steps[plugin][step].add(Cost(**cost))
+        self.faults.update(record["faults"])
+        self.first_fault = self.first_fault or record["first_fault"]
 
 
 @dataclass
@@ -161,7 +144,6 @@ class Trace:
     """A file with one JSON line per call; a write error is only logged."""
 
     path: Path | None
-    _lock: threading.Lock = field(default_factory=threading.Lock, repr=False)
     _warned: bool = False
 
     def write(
@@ -188,8 +170,7 @@ class Trace:
         }
         line = redact(json.dumps(record)) + "\n"
         try:
-            with self._lock:
-                append_text(self.path, line)
+            append_text(self.path, line)
         except OSError as error:
             if not self._warned:
                 log.warning("the trace %s cannot be written: %s", self.path, error)
@@ -345,7 +326,9 @@ class Sender:
         self.error = None
 
         cost = cost_of(reply)
-        call.usage.spend(cost)
+        # The budget counts the tokens of each reply at once.
+        call.usage.total.prompt_tokens += cost.prompt_tokens
+        call.usage.total.completion_tokens += cost.completion_tokens
         call.cost.add(cost)
         self.trace.write(call, body, reply, begun=begun)
         model = str(body["model"])
@@ -367,7 +350,8 @@ class Sender:
         attempts = [asyncio.create_task(backend.complete(body, seconds))]
         try:
             done, _ = await asyncio.wait(attempts, timeout=seconds / 2)
-            usual = call.usage.usual_seconds()
+            total = call.usage.total
+            usual = total.seconds / max(total.calls, 1)
             if not done and self.slots.value and 0 < 3 * usual < seconds / 2:
                 with suppress(OverBudget):
                     call.usage.reserve()

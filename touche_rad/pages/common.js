@@ -1,5 +1,5 @@
 "use strict";
-/* What each page's script uses: rad.visible, rad.island, rad.request, rad.address, rad.keys. */
+/* What each page's script uses: rad.visible, rad.short, rad.island, rad.request, rad.address, rad.keys. */
 const rad = {};
 
 /* Control characters and direction overrides, written out so that they change nothing else. */
@@ -10,6 +10,10 @@ rad.visible = (text) =>
       /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u202a-\u202e\u2066-\u2069\ufeff]/g,
       (letter) => `‹U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`,
     );
+
+/* The first words of a text. */
+rad.short = (text, most) =>
+  text.length > most ? `${text.slice(0, most).replace(/\s+\S*$/, "")} …` : text;
 
 rad.island = (id) => JSON.parse(document.getElementById(id).textContent);
 
@@ -53,7 +57,7 @@ rad.address = {
   },
 };
 
-/* Keys: rad.keys({ "j": ["Next turn", next], "Shift+1": [...]).
+/* Keys: rad.keys({ "j": ["Next turn", next], "Shift+1": [...]); rad.keys.clear() forgets them.
    Letters and signs are named as typed; digits as "1" and "Shift+1" on any keyboard.
    Keys do nothing while the reader types in a field. "?" shows all of them. */
 {
@@ -63,11 +67,6 @@ rad.address = {
   const names = (event) => {
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
     return [digit && (event.shiftKey ? "Shift+" : "") + digit[1], event.key];
-  };
-  rad.keys = (map) => {
-    for (const [name, action] of Object.entries(map)) {
-      actions.set(name, action);
-    }
   };
   const dialog = document.getElementById("help");
   const help = () => {
@@ -81,7 +80,12 @@ rad.address = {
     );
     dialog.showModal();
   };
-  rad.keys({ "?": ["Show or hide this help", help] });
+  rad.keys = (map) =>
+    Object.entries({ "?": ["Show or hide this help", help], ...map }).forEach((action) =>
+      actions.set(...action),
+    );
+  rad.keys.clear = () => actions.clear();
+  rad.keys({});
   document.getElementById("keys").addEventListener("click", help);
   document.addEventListener("keydown", (event) => {
     if (
@@ -94,13 +98,12 @@ rad.address = {
       return;
     }
     const name = names(event).find((named) => actions.has(named));
-    if (!name || typing(event.target)) {
-      return;
-    }
-    if (name !== "?" && document.querySelector("dialog[open], :popover-open")) {
-      return;
-    }
-    if (/^(?:Enter| )$/.test(event.key) && event.target.closest("button, a, summary")) {
+    if (
+      !name ||
+      typing(event.target) ||
+      (name !== "?" && document.querySelector("dialog[open], :popover-open")) ||
+      (/^(?:Enter| )$/.test(event.key) && event.target.closest("button, a, summary"))
+    ) {
       return;
     }
     event.preventDefault();

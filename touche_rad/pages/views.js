@@ -1,7 +1,5 @@
 "use strict";
-/* Views: rad.html`<p>${text}</p>` makes elements with Preact. Texts are only ever set as texts.
-   Components: Verdict, VerdictTable, Reasons, Notice, Answer, Citation, Chips, Pick.
-   Numbers: rad.number, rad.signed, rad.between. */
+/* Views: rad.html`<p>${text}</p>` makes elements with Preact. Texts are only ever set as texts. */
 {
   const { h, render } = preact;
   const shown = (child) =>
@@ -57,19 +55,14 @@
   rad.count = (number, noun, nouns = `${noun}s`) =>
     `${number.toLocaleString("en")} ${number === 1 ? noun : nouns}`;
 
-  /* A verdict is a mark and a name; an answer that is not yes or no is written out. */
-  const word = ({ yes, answer }) => {
-    if (yes == null) {
-      return answer == null ? "unknown" : "";
-    }
-    return yes ? "yes" : "no";
-  };
-  rad.Verdict = ({ name, score, ...verdict }) =>
-    html`<span class="verdict ${word(verdict)}"
-      ><span class="visually-hidden">${word(verdict)} </span>${name}${
-        word(verdict) ? "" : ` ${verdict.answer}`
-      }${score != null && html`<span class="score"> ${rad.number(score)}</span>`}</span
+  rad.answerOf = ({ yes, answer }) => (yes == null ? (answer ?? "unknown") : yes ? "yes" : "no");
+  rad.Verdict = ({ name, score, ...verdict }) => {
+    const isOther = verdict.yes == null && verdict.answer != null;
+    const answer = rad.answerOf(verdict);
+    return html`<span class="verdict ${isOther ? "" : answer}"
+      >${isOther ? `${name} ${answer}` : html`<span class="visually-hidden">${answer} </span>${name}`}${score != null && html`<span class="score"> ${verdict.yes === false && score >= 0.495 ? rad.number(Math.min(score, 0.499), 3) : rad.number(score)}</span>`}</span
     >`;
+  };
 
   /* Arrows in a group with one tab stop: [data-at="row.column"]. */
   const STEPS = { ArrowUp: [-1, 0], ArrowDown: [1, 0], ArrowLeft: [0, -1], ArrowRight: [0, 1] };
@@ -86,8 +79,8 @@
 
   /* Verdicts as a table, the label first; a selected cell shows its reason, and more(row). rows:
      [{ name, about, verdicts: [{ name, yes, answer, score, rationale, differs }], end }]; start is
-     "row.column". */
-  rad.VerdictTable = ({ criteria, label, rows, start = "", end, more }) => {
+     "row.column", and differs says from what framed verdicts differ. */
+  rad.VerdictTable = ({ criteria, label, rows, start = "", end, differs, more }) => {
     const [at, select] = rad.useState(start);
     const [chosen, column] = at.split(".");
     const verdict = rows[chosen]?.verdicts[column];
@@ -100,43 +93,45 @@
           data-at=${here}
           tabindex=${here === (at || "0.0") ? 0 : -1}
           aria-pressed=${here === at}
-          aria-label=${`${rows[row].name}, ${criteria[place]}: ${word(shown) || shown.answer}${shown.differs ? ", differs" : ""}`}
+          aria-label=${`${rows[row].name}, ${criteria[place]}: ${rad.answerOf(shown)}${shown.differs ? ", differs" : ""}`}
           onClick=${() => select(here)}
         >
           ${mark(shown)}
         </button>
       </td>`;
     };
-    return html`<table
-        class="verdict-table"
-        style=${{ "--columns": criteria.length + !!end }}
-        onKeyDown=${rad.roving}
-      >
-        <thead>
-          <tr>
-            <td></td>
-            ${criteria.map((name) => html`<th scope="col">${name}</th>`)}${end && html`<th scope="col">${end}</th>`}
-          </tr>
-        </thead>
-        <tbody>
-          ${
-            label &&
-            html`<tr class="label">
-              <th scope="row">label</th>
-              ${label.map((shown) => html`<td>${mark(shown)}</td>`)}${end && html`<td></td>`}
-            </tr>`
-          }
-          ${rows.map(
-            ({ name, about, verdicts, end: last }, row) =>
-              html`<tr>
-                <th scope="row">
-                  ${name}${about && about !== name && html`<div class="score">${about}</div>`}
-                </th>
-                ${verdicts.map((shown, place) => cell(shown, row, place))}${end && html`<td class="soft">${last}</td>`}
-              </tr>`,
-          )}
-        </tbody>
-      </table>
+    return html`<div class="scroll">
+        <table
+          class="verdict-table"
+          style=${{ "--columns": criteria.length + !!end }}
+          onKeyDown=${rad.roving}
+        >
+          <thead>
+            <tr>
+              <td></td>
+              ${criteria.map((name) => html`<th scope="col">${name}</th>`)}${end && html`<th scope="col">${end}</th>`}
+            </tr>
+          </thead>
+          <tbody>
+            ${
+              label &&
+              html`<tr class="label">
+                <th scope="row">label</th>
+                ${label.map((shown) => html`<td>${mark(shown)}</td>`)}${end && html`<td></td>`}
+              </tr>`
+            }
+            ${rows.map(
+              ({ name, about, verdicts, end: last }, row) =>
+                html`<tr>
+                  <th scope="row">
+                    ${name}${about && about !== name && html`<div class="score">${about}</div>`}
+                  </th>
+                  ${verdicts.map((shown, place) => cell(shown, row, place))}${end && html`<td class="soft">${last}</td>`}
+                </tr>`,
+            )}
+          </tbody>
+        </table>
+      </div>
       ${
         verdict &&
         html`<div class="reason" role="status">
@@ -146,7 +141,8 @@
           </p>
           ${more?.(rows[chosen])}
         </div>`
-      }`;
+      }
+      ${rows.some(({ verdicts }) => verdicts.some((shown) => shown.differs)) && html`<p class="soft">A framed verdict differs ${differs}.</p>`}`;
   };
 
   rad.Reasons = ({ verdicts }) =>
@@ -203,6 +199,7 @@
   /* A cited argument; one that is quoted in full is not repeated. */
   rad.Citation = ({ citation, scope, find = (text) => text, isQuoted, isBrief, children }) => {
     const { number, id, parts, topic, attacks, path } = citation;
+    const cut = isBrief && attacks.match(/^(.{40,70})\s(.{40,})/su);
     return html`<article
       class="citation"
       id=${`${scope}-c${number}`}
@@ -216,10 +213,17 @@
             : html`<${rad.Marked} parts=${parts} scope=${scope} find=${find} />`
         }
       </p>
-      <p class="soft">
-        ${attacks && html`argues against “<bdi>${attacks}</bdi>” · `}<bdi>${id}</bdi>
-        ${!isBrief && topic && html` · <bdi>${topic}</bdi>`}
-      </p>
+      ${
+        cut
+          ? html`<details class="soft">
+              <summary>argues against “<bdi>${cut[1]}</bdi> …</summary>
+              … <bdi>${cut[2]}</bdi>” · <bdi>${id}</bdi>
+            </details>`
+          : html`<p class="soft">
+              ${attacks && html`argues against “<bdi>${attacks}</bdi>” · `}<bdi>${id}</bdi>
+              ${!isBrief && topic && html` · <bdi>${topic}</bdi>`}
+            </p>`
+      }
       ${!isBrief && path.length > 0 && html`<p class="soft">found: ${path.map((step, at) => html`${at ? " → " : ""}<bdi>${step}</bdi>`)}</p>`}
       ${children}
     </article>`;

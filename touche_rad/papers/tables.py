@@ -15,7 +15,6 @@ import re
 import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import field
-from importlib.resources import files as resources
 from itertools import chain, product
 from pathlib import Path
 from typing import Final
@@ -30,9 +29,9 @@ from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.outputs import read_status, sha256_of
 from touche_rad.files.records import numbered_lines, parse
 from touche_rad.frozen import frozen
-from touche_rad.plugins import find, parse_plugin
+from touche_rad.plugins import parse_plugin
 from touche_rad.plugins.digests import digest_of
-from touche_rad.plugins.registry import plugin_text
+from touche_rad.plugins.registry import configure, plugin_text
 from touche_rad.records import FrozenRecord
 from touche_rad.text import packaged_table
 
@@ -113,7 +112,7 @@ class PaperTable(FrozenRecord):
 
 def names() -> list[str]:
     """Return the names of all tables, such as `sinai/table2`."""
-    folder = Path(str(resources(__package__)))
+    folder = Path(__file__).parent
     return sorted(f"{path.parent.name}/{path.stem}" for path in folder.glob("*/*.toml"))
 
 
@@ -262,8 +261,7 @@ class Reproduction:
             values["name"] = row.name
             values["system"] = _fill(row.system, values)
             if "{debater}" in text:
-                plugin_name, options = parse_plugin(self.filled(row.system))
-                debater = find("debater", plugin_name).configure(options)
+                debater = configure("debater", self.filled(row.system))
                 if row.model in self.models:
                     debater = debater.with_model(self.models[row.model])
                 values["debater"] = debater.tag
@@ -274,22 +272,21 @@ class Reproduction:
 
     def _words(self, command: str, row: PaperRow | None = None, seed: int = 0) -> list[str]:
         model = self.models.get(row.model, self.model) if row else self.model
+        debaters: list[str] = []
+        for of_row in self.rows:
+            name, options = parse_plugin(self.filled(of_row.system))
+            if of_row.model in self.models:
+                options["model"] = self.models[of_row.model]
+            debaters += ["-d", plugin_text(name, options)]
+        several = {
+            "{model}": ["-m", model] if model else [],
+            "{judge}": ["-m", self.model],
+            "{index}": ["-i", self.index],
+            "{debaters}": debaters,
+        }
         words: list[str] = []
         for word in shlex.split(command):
-            if word == "{model}":
-                words += ["-m", model] if model else []
-            elif word == "{judge}":
-                words += ["-m", self.model]
-            elif word == "{index}":
-                words += ["-i", self.index]
-            elif word == "{debaters}":
-                for of_row in self.rows:
-                    name, options = parse_plugin(self.filled(of_row.system))
-                    if of_row.model in self.models:
-                        options["model"] = self.models[of_row.model]
-                    words += ["-d", plugin_text(name, options)]
-            else:
-                words.append(self.filled(word, row, seed))
+            words += several[word] if word in several else [self.filled(word, row, seed)]
         return words
 
 

@@ -15,7 +15,6 @@ from pydantic import (
     ConfigDict,
     NonNegativeInt,
     PositiveInt,
-    ValidationError,
     field_validator,
 )
 
@@ -24,11 +23,11 @@ from touche_rad.contests.scoring import score_contests
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, OptionError, nearest
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import at_line, field_error, read_toml
+from touche_rad.files.records import read_toml_record
 from touche_rad.files.traces import TRACE
 from touche_rad.frozen import frozen
-from touche_rad.plugins import Configured, Kind, find, parse_plugin
-from touche_rad.plugins.registry import plugin_text
+from touche_rad.plugins import Configured, Kind, parse_plugin
+from touche_rad.plugins.registry import configure, plugin_text
 from touche_rad.records import UpTo1000
 from touche_rad.training.card import adapter_options
 
@@ -118,10 +117,7 @@ _OF_VLLM: Final = re.compile(
 
 def load_loop(path: Path) -> LoopPlan:
     """Read and check a plan."""
-    try:
-        plan = LoopPlan.model_validate(read_toml(path))
-    except ValidationError as error:
-        raise at_line(path, None, field_error(error)) from None
+    plan = read_toml_record(path, LoopPlan)
     if not plan.teacher and not plan.recorded:
         raise InputError(path, "name the model that plays the debates of SFT", field="teacher")
     for key in PLUGINS:
@@ -134,8 +130,7 @@ def load_loop(path: Path) -> LoopPlan:
 
 def plugin_of(plan: LoopPlan, key: str) -> Configured:
     """Return the plugin of a key of `PLUGINS`, with its options."""
-    name, options = parse_plugin(getattr(plan, key))
-    return find(PLUGINS[key], name).configure(options)
+    return configure(PLUGINS[key], getattr(plan, key))
 
 
 def split_topics(plan: LoopPlan) -> dict[str, list[Debate]]:

@@ -22,9 +22,9 @@ ANSWERS = (*TOPICS, "qanswer", "qcontext")
 def answer_topics(path: str | Path) -> pd.DataFrame:
     """Return each user message of a file of debates or claims as a topic to answer."""
     rows = [
-        {**_topic(debate, number), "debate": debate.before_response(number)}
+        {**_topic(view), "debate": view}
         for debate in files.read_debates(Path(path))
-        for number in range(len(debate.turns))
+        for view in debate.views("user")
     ]
     return pd.DataFrame(rows, columns=list(TOPICS))
 
@@ -33,9 +33,9 @@ def judge_topics(path: str | Path) -> pd.DataFrame:
     """Return each response of a file of debates as a topic to judge."""
     rows = [
         {
-            **_topic(view, len(view.turns) - 1),
+            **_topic(view),
             "debate": view,
-            "qanswer": view.last.response.content if view.last.response else "",
+            "qanswer": view.last.answer,
             "qcontext": context_of(view),
         }
         for _, views in files.read_views(Path(path))
@@ -53,7 +53,7 @@ def label_qrels(debates: str | Path, labels: str | Path) -> pd.DataFrame:
         ):
             if turn.response is None:
                 continue
-            qid = _topic(debate, number)["qid"]
+            qid = _topic(debate.view(number))["qid"]
             for key in grice().keys:
                 if (label := labels_of_turn.get(key)) is not None:
                     rows.append({"qid": qid, "docno": key, "label": int(label)})
@@ -66,5 +66,5 @@ def context_of(debate: Debate) -> str:
     return "\n".join(argument.text for argument in response.arguments) if response else ""
 
 
-def _topic(debate: Debate, turn: int) -> dict[str, Any]:
-    return {"qid": f"{debate.key}/{turn + 1}", "query": debate.turns[turn].utterance}
+def _topic(view: Debate) -> dict[str, Any]:
+    return {"qid": f"{view.key}/{len(view.turns)}", "query": view.last.utterance}

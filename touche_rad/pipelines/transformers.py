@@ -15,7 +15,8 @@ from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.errors import UserError
 from touche_rad.models import Model
 from touche_rad.pipelines.frames import context_of
-from touche_rad.plugins import ArgumentIndex, Configured, Services
+from touche_rad.plugins import ArgumentIndex, Configured, LoadedDebater, LoadedJudge, Services
+from touche_rad.plugins.registry import configure
 from touche_rad.runs.answering import make_answerer
 from touche_rad.runs.judging import judge_view
 
@@ -67,8 +68,7 @@ class Answer(_OfPlugin):
     ) -> None:
         """Find the debater and check its options."""
         super().__init__(plugin)
-        name, options = plugins.parse_plugin(plugin)
-        self.debater = plugins.find("debater", name).configure(options)
+        self.debater: Configured[LoadedDebater] = configure("debater", plugin)
         self.services = _services(self.debater, index, model, seed)
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
@@ -145,8 +145,7 @@ class Judge(_OfPlugin):
         """Make the judge."""
         super().__init__(plugin)
         self.threshold = threshold
-        name, options = plugins.parse_plugin(plugin)
-        judge = plugins.find("judge", name).configure(options)
+        judge: Configured[LoadedJudge] = configure("judge", plugin)
         self.judge = judge.make(_services(judge, index, model, seed))
 
     def transform(self, inp: pd.DataFrame) -> pd.DataFrame:
@@ -190,7 +189,7 @@ def _debate_answered(row: Mapping[Hashable, Any]) -> Debate:
     return debate.with_response(Response(content=answer, arguments=cited))
 
 
-class Candidates:
+class Candidates(ArgumentIndex):
     """An index whose searches return the documents that a retriever found."""
 
     def __init__(self, index: ArgumentIndex, documents: pd.DataFrame) -> None:
@@ -220,12 +219,8 @@ class Candidates:
         """Return an argument of the whole index."""
         return self._index.get(argument_id)
 
-    def search(self, field: str, query: str, k: int) -> list[Hit]:
-        """Return the first `k` documents."""
-        return self._hits[:k]
-
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
-        """Return the same documents for each query."""
+        """Return the first `k` documents for each query."""
         return [self._hits[:k] for _ in queries]
 
     def arguments(self) -> Iterator[Argument]:

@@ -30,7 +30,6 @@ from touche_rad.plugins.indexes import (
     annotations_of,
     arguments_by,
     build_index,
-    close_index,
     find_topics,
     index_backend_of,
     meaning_of,
@@ -47,7 +46,7 @@ from touche_rad.plugins.loaded import (
     LoadedRetriever,
     Once,
 )
-from touche_rad.plugins.profiles import Options, Profile, setting
+from touche_rad.plugins.profiles import Options, Profile, Setting
 from touche_rad.plugins.registry import (
     KINDS,
     Configured,
@@ -102,12 +101,12 @@ __all__ = [
     "Retriever",
     "RetrieverName",
     "Services",
+    "Setting",
     "VectorsWanted",
     "add_vectors",
     "annotations_of",
     "arguments_by",
     "build_index",
-    "close_index",
     "debater",
     "find",
     "find_topics",
@@ -122,7 +121,6 @@ __all__ = [
     "parse_plugin",
     "registered",
     "retriever",
-    "setting",
     "split_plugins",
     "storage_of",
     "topics_of",

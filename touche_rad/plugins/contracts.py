@@ -88,6 +88,7 @@ class ArgumentIndex(Protocol):
 
         The field topics finds the first argument on each topic by all arguments on it.
         """
+        return self.search_all(field, [query], k)[0]
 
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search for many queries at once."""

@@ -24,6 +24,7 @@ from typing import Any, Final
 from touche_rad.errors import InputError
 from touche_rad.plugins.profiles import PROFILE_FILE, load_profile
 from touche_rad.plugins.registry import Configured, MayNameFile, NamesPlugins, split_plugins
+from touche_rad.text import digest_of_text
 
 _OURS: Final = ("touche_rad", "retrieval", "judges")
 _FIRST_BYTES: Final = 4 * 2**20
@@ -66,7 +67,7 @@ def code_of(configured: Configured) -> dict[str, str]:
         if isinstance(mark, MayNameFile) and not value and (text := os.environ.get(mark.variable)):
             path = Path(text)
             # The path or address may be private.
-            content = digest_of(path) if path.exists() else sha256(text.encode()).hexdigest()[:16]
+            content = digest_of(path) if path.exists() else digest_of_text(text, 16)
             digests[f"variable {mark.variable}"] = content
     parts = list(_named_plugins(configured))
     if parts:  # their tags have the values of profile files and digests of prompts
@@ -174,7 +175,7 @@ def _recorded_digest(package: Distribution) -> str:
     """Return a digest of the hashes that an installer wrote; empty if the package is in a clone."""
     record = (package.read_text("RECORD") or "").splitlines()
     lines = sorted(line for line in record if not _NO_CODE.match(line))
-    return sha256("\n".join(lines).encode()).hexdigest()[:16] if lines else ""
+    return digest_of_text("\n".join(lines), 16) if lines else ""
 
 
 def _is_ours(module: str) -> bool:

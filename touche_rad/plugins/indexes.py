@@ -109,19 +109,13 @@ def annotations_of(index: ArgumentIndex) -> Mapping[str, Annotations]:
     return storage.annotations if isinstance(storage, HasAnnotations) else {}
 
 
-def close_index(index: ArgumentIndex) -> None:
-    """Close the connections of an index, if it has any."""
-    if isinstance(index, ClosableIndex):
-        index.close()
-
-
 RETRY_AFTER: Final = 30.0
 """Seconds until the first index is tried again after a failure."""
 
 T = TypeVar("T")
 
 
-class FallbackIndex:
+class FallbackIndex(ArgumentIndex):
     """Uses the first index, and the fallback index while the first is unavailable.
 
     Only an unavailable server (WorkError) causes the fallback. A wrong password or index name is an
@@ -190,19 +184,16 @@ class FallbackIndex:
         """Yield every argument of the fallback index, which cannot fail in the middle."""
         return self._fallback.arguments()
 
-    def search(self, field: str, query: str, k: int) -> list[Hit]:
-        """Return the best `k` arguments by one field."""
-        return self._ask(lambda index: index.search(field, query, k))
-
     def search_all(self, field: str, queries: Sequence[str], k: int) -> list[list[Hit]]:
         """Search for many queries at once."""
         return self._ask(lambda index: index.search_all(field, queries, k))
 
     def close(self) -> None:
         """Close both indexes."""
-        if self._first is not None:
-            close_index(self._first)
-        close_index(self._fallback)
+        indexes: tuple[object, ...] = (self._first, self._fallback)
+        for index in indexes:
+            if isinstance(index, ClosableIndex):
+                index.close()
 
     @property
     def same_storage(self) -> ArgumentIndex | None:
@@ -223,7 +214,7 @@ def find_topics(index: ArgumentIndex, texts: Iterable[str]) -> dict[str, float]:
     """
     hits: list[Hit] = []
     for topics in index.search_all("topics", list(dict.fromkeys(texts)), _MOST_TOPICS):
-        hits += [hit.model_copy(update={"score": hit.score / topics[0].score}) for hit in topics]
+        hits += [hit.replace(score=hit.score / topics[0].score) for hit in topics]
     return topics_of(hits)
 
 

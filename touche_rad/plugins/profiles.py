@@ -1,7 +1,7 @@
 """What a user can change in a plugin: options, profiles and prompts.
 
 A plugin's `Options` class has two kinds of fields. *Options* (`pydantic.Field`) are set by users.
-*Settings* (`setting(...)`) are details of a method, such as the numbers of a paper; on the command
+*Settings* (`Setting[...]`) are details of a method, such as the numbers of a paper; on the command
 line only a profile can set them. A profile is a TOML file:
 
     description = "The numbers of the paper."
@@ -22,11 +22,10 @@ from __future__ import annotations
 
 import hashlib
 import inspect
-import sys
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -50,10 +49,9 @@ PROFILE_FILE: Final = ".toml"
 """The end of the name of a profile that is a file."""
 _SETTING: Final[JsonDict] = {"setting": True}
 
-
-def setting(default: Any, **constraints: Any) -> Any:
-    """Declare a field of `Options` that only a profile can set."""
-    return Field(default, json_schema_extra=_SETTING, **constraints)
+T = TypeVar("T")
+Setting = Annotated[T, Field(json_schema_extra=_SETTING)]
+"""The type of a field of `Options` that only a profile can set."""
 
 
 def is_setting(field: FieldInfo) -> bool:
@@ -172,7 +170,7 @@ def adapter(field: FieldInfo) -> TypeAdapter[Any]:
 @cache
 def bundled_profiles(options: type[Options]) -> dict[str, Path]:
     """Return the files of the profiles that come with a plugin, by name."""
-    folder = Path(inspect.getfile(sys.modules[options.__module__])).parent / "profiles"
+    folder = Path(inspect.getfile(options)).parent / "profiles"
     return dict(sorted((path.stem, path) for path in folder.glob("*.toml")))
 
 
@@ -187,7 +185,7 @@ def prompt_files(factory: type) -> dict[str, Path]:
 
     A plugin has prompts if its own folder contains some; those of subfolders belong to it too.
     """
-    folder = Path(inspect.getfile(sys.modules[factory.__module__])).parent
+    folder = Path(inspect.getfile(factory)).parent
     prompts: dict[str, Path] = {}
     for pattern in (f"*{_SUFFIX}", f"**/*{_SUFFIX}"):
         for path in sorted(folder.glob(pattern)):

@@ -29,7 +29,7 @@ from touche_rad.errors import (
 )
 from touche_rad.frozen import frozen
 from touche_rad.models import Model
-from touche_rad.plugins.contracts import Annotator, ArgumentIndex
+from touche_rad.plugins.contracts import ArgumentIndex
 from touche_rad.plugins.folder import keep_folder, working_folder
 from touche_rad.plugins.loaded import (
     Loaded,
@@ -475,12 +475,6 @@ def find(kind: Literal["debater"], name: str) -> Plugin[LoadedDebater]: ...
 @overload
 def find(kind: Literal["judge"], name: str) -> Plugin[LoadedJudge]: ...
 @overload
-def find(kind: Literal["panel"], name: str) -> Plugin[LoadedPanel]: ...
-@overload
-def find(kind: Literal["retriever"], name: str) -> Plugin[LoadedRetriever]: ...
-@overload
-def find(kind: Literal["annotator"], name: str) -> Plugin[Annotator]: ...
-@overload
 def find(kind: Kind, name: str) -> Plugin[Any]: ...
 def find(kind: Kind, name: str) -> Plugin[Any]:
     """Return the plugin of this name; the error suggests the nearest name."""
@@ -498,12 +492,15 @@ def find(kind: Kind, name: str) -> Plugin[Any]:
 def make(kind: Literal["judge"], text: str, services: Services) -> LoadedJudge: ...
 @overload
 def make(kind: Literal["retriever"], text: str, services: Services) -> LoadedRetriever: ...
-@overload
-def make(kind: Kind, text: str, services: Services) -> object: ...
 def make(kind: Kind, text: str, services: Services) -> object:
     """Create the plugin of `NAME` or `NAME(KEY=VALUE,...)`."""
+    return configure(kind, text).make(services)
+
+
+def configure(kind: Kind, text: str) -> Configured[Any]:
+    """Return the plugin of `NAME` or `NAME(KEY=VALUE,...)` with its options."""
     name, options = parse_plugin(text)
-    return find(kind, name).make(services, options)
+    return find(kind, name).configure(options)
 
 
 def trainer(name: str) -> Callable[..., Mapping[str, Any]]:

@@ -42,13 +42,18 @@ _DIFFERENCES: Final = [
 
 
 def debates_as_json(
-    topics: Sequence[ClaimTopic], runs: Sequence[str], criteria: Criteria, is_one_judge: bool
+    topics: Sequence[ClaimTopic],
+    runs: Sequence[str],
+    order: Sequence[int],
+    criteria: Criteria,
+    is_one_judge: bool,
 ) -> tuple[str, list[str]]:
     """Return the index and the parts of all debates, as JSON texts.
 
     Args:
         topics: The debates by claim.
         runs: The names of the runs, in the order of their numbers.
+        order: Their numbers in the order in which they are shown, which is that of the ranking.
         criteria: What the verdicts and labels are on.
         is_one_judge: Whether one judge gave all verdicts, so that runs on equal debates agree.
     """
@@ -79,6 +84,7 @@ def debates_as_json(
                     [run for run, _ in conversation.verdicts],
                     "".join(verdicts),
                     "".join(labels),
+                    len(parts[-1]),
                 ]
             )
             parts[-1].append(to_json(turns))
@@ -87,11 +93,12 @@ def debates_as_json(
             parts.append([])
     texts = [f"[{','.join(part)}]" for part in parts if part]
     index = {
-        "runs": list(runs),
+        "runs": runs,
+        "order": order,
         "criteria": [_about(criterion) for criterion in criteria],
         "unit": criteria.unit,
         "parts": len(texts),
-        "claims": [topic.claim for topic in topics],
+        "claims": [f"{topic.line}. {topic.claim}" for topic in topics],
         **_filters(debates, runs, criteria, is_one_judge),
         "debates": debates,
     }
@@ -104,7 +111,7 @@ def _filters(
     """Return the filters of the page, with the values of each, and what is red in its strips."""
     names = dict.fromkeys(name for criterion in criteria for name in criterion.answers.names)
     answers = [(name, name) for name in names]
-    red = "no"
+    red = "verdicts of no"
     filters: list[tuple[str, str, list[tuple[str, str]]]] = []
     if len(runs) > 1:
         filters = [("run", "Run", [(run, run) for run in runs]), ("differ", "Turns", _DIFFERENCES)]
@@ -114,8 +121,8 @@ def _filters(
             ("verdict", "Verdict", [*answers, ("none", "no verdict")]),
         ]
     if not is_one_judge and any(len(debate[6]) > 1 for debate in debates):
-        red = "judges disagree"
-        filters.append(("disagree", "", [("1", red)]))
+        red = "judges against the majority, doubled"
+        filters.append(("disagree", "Judges", [("1", "disagree")]))
     if any(debate[8] for debate in debates):  # labelled
         red = "judges against the label"
         filters.append(("label", "Label", [*answers, ("differs", "differs from the verdict")]))
@@ -163,7 +170,7 @@ def _turns(
 
 def _hash(turn: Turn) -> str:
     """Return five hexadecimal digits, which hardly ever agree where responses differ."""
-    text = turn.response.content if turn.response else ""
+    text = turn.answer
     return f"{zlib.crc32(text.encode('utf-8', 'replace')) & 0xFFFFF:05x}"
 
 

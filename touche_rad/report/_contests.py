@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from statistics import fmean
-from typing import Any
+from typing import Any, Final
+
+from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
@@ -15,6 +16,7 @@ from touche_rad.report.boards import Board, csv_link, page_table
 from touche_rad.report.sources import Source
 from touche_rad.runs.jobs import index_in_words
 from touche_rad.score import kind_of, words
+from touche_rad.score.measures import mean
 from touche_rad.score.tables import NONE, csv_rows
 from touche_rad.text import map_texts
 
@@ -92,7 +94,9 @@ def _record(
             results.append([name, run, outcome.winners.get(name), *scores])
         winner = outcome.decision or ""
         side = sides.get(winner, winner or "no winner")
-        tags["winner"] += [side, f"{side} by {run}"]
+        tags["winner"].append(side)
+        if len(judgements) > 1:
+            tags["winner"].append(f"{side} by {run}")
         if swapped is not None and swapped.winner != outcome.winner:
             tags["only"].append("winner changes with the sides")
         if right and winner not in (*right, *map(sides.get, right)):
@@ -160,38 +164,41 @@ def _graph_of(details: Mapping[str, Any]) -> Mapping[str, Any] | None:
     return None
 
 
+class _Mark(BaseModel):
+    """A panel's mark of a speech, or of a piece of it, in a dimension."""
+
+    speech: int
+    speaker: str
+    dimension: str
+    score: float | None = None
+    comment: str | None = None
+
+
+_TIMELINE: Final = TypeAdapter(list[_Mark])
+
+
 def _timeline_of(details: Mapping[str, Any]) -> dict[str, Any] | None:
     """Return the scores by speech, if the panel reports a `timeline`.
 
     A long speech is judged in pieces: it has the mean of their scores, and all comments.
     """
-    timeline = details.get("timeline")
-    pieces: dict[str, dict[int, list[Mapping[str, Any]]]] = {}
-    speakers: dict[int, str] = {}
-    if not isinstance(timeline, list):
+    try:
+        timeline = _TIMELINE.validate_python(details.get("timeline"))
+    except ValidationError:
         return None
-    for row in timeline:
-        if not isinstance(row, Mapping):
-            continue
-        number = row.get("speech")
-        speaker = row.get("speaker")
-        name = row.get("dimension")
-        if not (isinstance(number, int) and isinstance(speaker, str) and isinstance(name, str)):
-            return None
-        speakers[number] = speaker
-        pieces.setdefault(name, {}).setdefault(number, []).append(row)
+    marks: dict[str, dict[int, list[_Mark]]] = {}
+    speakers: dict[int, str] = {}
+    for mark in timeline:
+        speakers[mark.speech] = mark.speaker
+        marks.setdefault(mark.dimension, {}).setdefault(mark.speech, []).append(mark)
     rows = []
-    for name, of_speech in pieces.items():
+    for name, of_speech in marks.items():
         cells: list[tuple[float | None, str]] = []
         for number in sorted(speakers):
             parts = of_speech.get(number, ())
-            scores = [row["score"] for row in parts if isinstance(row.get("score"), int | float)]
-            cells.append(
-                (
-                    fmean(scores) if scores else None,
-                    " ".join(filter(None, (str(row.get("comment") or "") for row in parts))),
-                )
-            )
+            scores = [mark.score for mark in parts if mark.score is not None]
+            comments = " ".join(mark.comment for mark in parts if mark.comment)
+            cells.append((mean(scores), comments))
         rows.append((name, cells))
     return {"speeches": sorted(speakers.items()), "rows": rows} if rows else None
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from statistics import fmean
-from typing import Any, Final
+from typing import Any, Final, Never
 
 import numpy as np
 
@@ -19,25 +19,29 @@ from touche_rad.score.confusion import (
     size_of,
 )
 from touche_rad.score.conversations import ClaimTopic, Conversation
+from touche_rad.score.measures import mean
 from touche_rad.score.rates import AnswerShare, answer_shares, count_verdicts
 from touche_rad.score.significance import Floats
 from touche_rad.text import count_words
 
 _BY_CLAIM: Final = (
     "What the runs’ judges say, not people. Claims on which the runs differ most are first. A cell "
-    "opens its debate."
+    "opens its debate. “–”: the run has no debate on the claim, which counts as 0 if others count."
 )
 _KAPPA: Final = (
-    "Cohen’s kappa, weighted on scales, as the mean of the criteria, over the verdicts that both "
-    "give; the exact kappa of a ranking is over all labelled turns. 1 is full agreement, 0 is "
-    "chance. A run that always says the same has .00 with every run, also with an identical one, "
-    "because chance would agree as well. “–”: the two have no verdict on the same turn. Each "
+    "Cohen’s kappa, weighted on scales, as the mean of the criteria, over the turns that both "
+    "judge, whose number stands behind it; the exact kappa of a ranking is over all labelled "
+    "turns. 1 is full agreement, 0 is chance. A criterion on which both always give the same "
+    "answer is left out: chance would agree as well. “–”: no turn or no criterion is left. Each "
     "stands beside the one with which it agrees most."
 )
 
 
 def verdicts_by_claim(
-    topics: Sequence[ClaimTopic], names: Sequence[str], lost: Sequence[int], criteria: Criteria
+    topics: Sequence[ClaimTopic],
+    names: Sequence[str],
+    lost: Sequence[int],
+    criteria: Criteria,
 ) -> dict[str, Any]:
     """Return the judges' verdicts by claim and run, counted as in the ranking.
 
@@ -91,13 +95,13 @@ def responses_of(
     return texts
 
 
-def lengths_of(texts: Mapping[str, Iterable[str]]) -> dict[str, tuple[int, int, int]]:
-    """Return the words per response of each run: the median between the ends of the middle 90 %."""
+def lengths_of(texts: Mapping[str, Iterable[str]]) -> dict[str, tuple[int, float, int]]:
+    """Return the words per response of each run: the mean between the ends of the middle 90 %."""
     result = {}
     for name, of_run in texts.items():
         counts = sorted(map(count_words, of_run))
         cut = len(counts) // 20
-        result[name] = (counts[cut], counts[len(counts) // 2], counts[-1 - cut])
+        result[name] = (counts[cut], round(fmean(counts), 1), counts[-1 - cut])
     return result
 
 
@@ -106,39 +110,47 @@ def agreement_of(
 ) -> dict[str, Any] | None:
     """Return Cohen's kappa of each two judges, and of each with the labels; None for one rater.
 
-    It is the mean of the criteria; on scales it is weighted. Neighbours agree: each judge follows
-    the one before it with which it agrees most.
+    It is the mean of the criteria, with the number of turns that both judge; on scales it is
+    weighted. Neighbours agree: each judge follows the one before it with which it agrees most.
+    `names` are the judges of the runs.
     """
-    votes: dict[tuple[str, str], list[int | None]] = defaultdict(list)
+    votes: dict[str, list[list[int | None]]] = defaultdict(list)
     for conversation in conversations:
-        verdicts_of = dict(conversation.verdicts)
-        for labels in conversation.labels or [{}] * len(conversation.turns):
-            for key in criteria.keys:
-                votes["label", key].append(labels.get(key))
-        for run, name in enumerate(names):
-            for verdicts in verdicts_of.get(run) or [{}] * len(conversation.turns):
-                for criterion in criteria:
-                    votes[name, criterion.key].append(
+        nothing: list[Mapping[str, Never]] = [{}] * len(conversation.turns)
+        for labels in conversation.labels or nothing:
+            votes["label"].append([labels.get(key) for key in criteria.keys])
+        verdicts_of = {names[run]: verdicts for run, verdicts in reversed(conversation.verdicts)}
+        for name in dict.fromkeys(names):
+            for verdicts in verdicts_of.get(name, nothing):
+                votes[name].append(
+                    [
                         place_of_verdict(criterion, verdicts.get(criterion.key))
-                    )
-    voted = {rater for (rater, _), places in votes.items() if {*places} - {None}}
-    raters = [name for name in ("label", *names) if name in voted]
+                        for criterion in criteria
+                    ]
+                )
+    raters = [name for name, turns in votes.items() if {*chain.from_iterable(turns)} - {None}]
     if len(raters) < 2:
         return None
 
-    kappas: dict[tuple[str, str], float | None] = {}
+    columns = {name: list(zip(*votes[name], strict=True)) for name in raters}
+    kappas: dict[tuple[str, str], tuple[float | None, int]] = {}
     for first, second in combinations(raters, 2):
         of_criteria = []
-        for criterion in criteria:
-            pairs = zip(votes[first, criterion.key], votes[second, criterion.key], strict=True)
+        common = np.zeros(len(votes[first]), dtype=bool)
+        for criterion, *places in zip(criteria, columns[first], columns[second], strict=True):
+            pairs = list(zip(*places, strict=True))
+            common |= [None not in pair for pair in pairs]
             table = count_answers(pairs, size_of(criterion))
-            if table.any():
+            if table.diagonal().max() < table.sum():
                 of_criteria.append(float(kappa(table, distances(criterion))))
-        kappas[first, second] = kappas[second, first] = fmean(of_criteria) if of_criteria else None
+        kappas[first, second] = kappas[second, first] = (
+            mean(of_criteria),
+            int(common.sum()),
+        )
 
     order = [raters.pop(0)]
     while raters:
-        order.append(max(raters, key=lambda name: kappas[order[-1], name] or 0))
+        order.append(max(raters, key=lambda name: kappas[order[-1], name][0] or 0))
         raters.remove(order[-1])
     rows = []
     for at, name in enumerate(order):

@@ -18,25 +18,24 @@ from touche_rad.contests.score_report import (
     SIDE_COLUMNS,
     ContestReport,
 )
-from touche_rad.contests.tournament.result import Tournament, rounded_share
+from touche_rad.contests.tournament.result import COLUMNS, Tournament, rounded_share
 from touche_rad.criteria import Criterion
 from touche_rad.score import words
-from touche_rad.score.cautions import WITHOUT_MODEL
+from touche_rad.score.cautions import say_without_model
 from touche_rad.score.confusion import MAIN, TITLES, missing_answer
 from touche_rad.score.rates import answer_shares, ranking_places
-from touche_rad.score.reports import Fault, JudgementReport, Report, RetrievalReport
-from touche_rad.score.result import BASELINE, MEAN, JudgementRow, RankedRun, rank_text
+from touche_rad.score.reports import INTERVAL_AND_P, JudgementReport, Report, RetrievalReport
+from touche_rad.score.result import BASELINE, MEAN, JudgementRow, RankedRun, RunFault
 from touche_rad.score.shares import ShareReport
 from touche_rad.score.significance import compare_runs
-from touche_rad.score.tables import NONE, Columns, Table, cells, csv_rows, csv_text, table
+from touche_rad.score.tables import NONE, Columns, Table, cells, csv_rows, csv_text, fixed, table
 from touche_rad.score.words import (
     between,
     by_pair,
     names_of,
     number,
-    ranking_in_words,
     signed,
-    too_few,
+    tied_first,
 )
 from touche_rad.text import count_of
 
@@ -50,13 +49,20 @@ _P_OF_BASELINE: Final = (
     "A p of the ranking is corrected over the comparisons with the first run, and the p of a "
     "baseline over those with the baseline."
 )
+_OF_PANELS: Final[Columns] = {
+    "{rmse:.1f}": "RMSE",
+    "{mae:.1f}": "MAE",
+    "{pearson:z.2f}": "Pearson",
+    "{kendall:z.2f}": "Kendall",
+    "{completed:percent}": "done",
+}
 _MEASURES: Final[Columns] = {
-    "{precision}": "precision",
-    "{recall}": "recall",
-    "{kappa}": "exact kappa",
-    "{weighted_kappa}": "weighted kappa",
-    "{rmse}": "RMSE",
-    "{spearman}": "Spearman",
+    "{precision:z.2f}": "precision",
+    "{recall:z.2f}": "recall",
+    "{kappa:z.2f}": "exact kappa",
+    "{weighted_kappa:z.2f}": "weighted kappa",
+    "{rmse:z.2f}": "RMSE",
+    "{spearman:z.2f}": "Spearman",
 }
 """The measures of a criterion that an opened row shows, beside its errors."""
 
@@ -113,25 +119,29 @@ def boards_of(report: Scored) -> list[Board]:
     return [_with_all_measures(content, report, measure)]
 
 
-def faults_of(report: Scored) -> Iterator[Fault]:
+def faults_of(report: Scored) -> Iterator[RunFault]:
     """Yield the problems of each run, and why runs have no score."""
     if isinstance(report, Report):
         yield from report.faults()
     else:
         for run, ids in report.missing.items():
-            count = len(ids)
-            yield run, count, f"{count_of(count, 'debate')} without a verdict; the first: {ids[0]}"
+            debates = count_of(len(ids), "debate")
+            yield RunFault(run, len(ids), f"{debates} without a verdict; the first: {ids[0]}")
     for run, error in report.refused.items():
-        yield run, 1, f"not scored: {error}"
+        yield RunFault(run, 1, f"not scored: {error}")
 
 
 def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
     """Add the p-values against the first, and a table of all measures, whose CSV has all digits."""
+    table = _page_table("All measures", report.board())
     if report.comparisons:
         content["columns"].append(["p (Holm)", "against the first"])
-        for row in content["rows"]:
-            row["cells"].append(words.probability(report.p_against_first(row["run"], measure)))
-    table = _page_table("All measures", report.board())
+        content["note"] += f" {INTERVAL_AND_P}"
+        table["heads"].append("p (Holm)")
+        for row, measures in zip(content["rows"], table["rows"], strict=True):
+            p_value = words.probability(report.p_against_first(row["run"], measure))
+            row["cells"].append(p_value)
+            measures.append(p_value)
     table["csv"] = csv_link(csv_text(report.records()))
     return {**content, "tables": [*content["tables"], table]}
 
@@ -172,7 +182,7 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
 
 
 def _drawn(report: Report | ContestReport | Tournament, units: str) -> str:
-    return f"Intervals: 95 %, bootstrap over {units}, {report.samples} samples."
+    return f"Intervals: 95 %, bootstrap over {units}, {report.samples} samples, seed {report.seed}."
 
 
 def lead(rows: Sequence[Board], measure: str) -> str:
@@ -182,14 +192,20 @@ def lead(rows: Sequence[Board], measure: str) -> str:
         return "Nothing is ranked"
     if len(runs) == 1:
         return f"{runs[0]['run']}: {measure} {number(runs[0]['value'])}"
-    best = [row["run"] for row in runs if number(row["value"]) == number(runs[0]["value"])]
+    ranked = [row for row in runs if row["rank"]]
+    with_rank_1 = sum(row["rank"] == 1 for row in ranked)
+    # Runs with too few labels stand last, also those with a high value.
+    best = tied_first(
+        {row["run"]: row["value"] for row in ranked or sorted(runs, key=lambda row: -row["value"])}
+    )
     title = names_of(best) + (" has" if len(best) == 1 else " have") + f" the highest {measure}"
-    with_rank_1 = sum(row["rank"] == 1 for row in runs)
-    if not with_rank_1:
+    if ranked and max(row["value"] for row in runs) > ranked[0]["value"]:
+        title += " of the runs with a rank"
+    if not ranked:
         title += "; differences are not tested"
-    elif with_rank_1 == 1:
+    elif len(ranked) > with_rank_1 == 1:
         title += "; all others are significantly worse"
-    else:
+    elif with_rank_1 > 1:
         title += f"; {with_rank_1} runs have rank 1, not significantly different"
     above = [row["run"] for row in rows if row["baseline"] and row["value"] > runs[0]["value"]]
     return f"{title}; the baseline {names_of(above)} is higher" if above else title
@@ -197,7 +213,7 @@ def lead(rows: Sequence[Board], measure: str) -> str:
 
 def _judgements(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
-    by_name = {(row.run, row.maxim): row for row in report.rows}
+    by_name = report.rows_by_place
     names = [ranked.run for ranked in report.ranking]
     base = BASELINE if BASELINE in names else next(filter(report.is_baseline, names))
     shown = report.used(_MEASURES)
@@ -216,8 +232,7 @@ def _judgements(report: JudgementReport) -> Board:
             sure = compared is not None and compared.significant
             delta = row.value - by_name[base, criterion.key].value
             deltas.append(None if run == base else (delta, sure))
-            measures = [number(getattr(row, form.strip("{}"))) for form in shown]
-            details.append([*_errors(row, criterion), *measures])
+            details.append([*_errors(row, criterion), *cells(shown, row)])
         rows.append(
             {
                 **_ranked_row(report, ranked, mean),
@@ -247,8 +262,9 @@ def _judgements(report: JudgementReport) -> Board:
         rows,
         report.measure,
         text=report.sentences(),
-        note=f"{count_of(report.debates, 'labelled debate')}, {count_of(report.turns, 'turn')}. "
-        f"{_drawn(report, 'debates')} Dashed: {base}. Bold differences are "
+        note=f"{count_of(report.debates, 'labelled debate')}, "
+        f"{count_of(report.turns, 'labelled turn')}. {_drawn(report, 'debates')} "
+        f"Dashed: {base}. Bold differences are "
         "significant (p < .05, corrected by Holm). Exact kappa: Cohen’s, mean of the criteria, "
         "over all labelled turns; an answer is right or wrong, and a missing verdict counts as "
         f"{missing_answer(report.criteria)}. {_P_OF_BASELINE}",
@@ -260,7 +276,7 @@ def _judgements(report: JudgementReport) -> Board:
 
 
 def _percent(share: float | None) -> str:
-    return NONE if share is None else f"{100 * share:.0f} %"
+    return NONE if share is None else f"{fixed(100 * share, '.0f')} %"
 
 
 def _errors(row: JudgementRow, criterion: Criterion) -> list[object]:
@@ -342,6 +358,7 @@ def _shares(report: ShareReport) -> Board:
     if report.debates:
         heads.append(["debates", ""])
     title = lead(rows, measure)
+    claim, claims = ("claim with labels", "claims with labels") if report.truth else ("claim", "")
     pairs: Board = {}
     about_p = f" {_P_OF_BASELINE}" if report.baselines else ""
     if report.not_ranked or len(report.runs) == len(report.baselines) + 1:
@@ -354,7 +371,7 @@ def _shares(report: ShareReport) -> Board:
         rows,
         measure,
         text=text,
-        note=f"{count_of(report.claims, 'claim')}. Mean of the criteria; {report.source}. "
+        note=f"{count_of(report.claims, claim, claims)}. Mean of the criteria; {report.source}. "
         f"{_drawn(report, 'claims')}{about_p}",
         columns=heads,
         tables=tables,
@@ -383,10 +400,9 @@ def _retrieval(report: RetrievalReport) -> Board:
 
 def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
     """Show panels that are scored against the winners of debates, by dimension."""
-    note = (
-        f"Share of {count_of(report.debates, 'debate')} with the right winner. "
-        f"{_drawn(report, 'debates')} A constant predictor always gives the same winner."
-    )
+    note = f"{count_of(report.debates, 'debate')}. {_drawn(report, 'debates')}"
+    if report.rows:
+        note = f"Share with the right winner, of {note} A constant predictor names the same always."
     tables = []
     if report.biases:
         tables.append(_page_table("Biases of the winners", table(BIAS_COLUMNS, report.biases)))
@@ -398,24 +414,17 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
             )
         )
     if not report.rows:
-        text = "The labels name no winner, so no panel has a score."
-        won = _page_table("Who won", table(SHARE_COLUMNS, report.shares))
-        yield board("Panels", [], "accuracy", text=[text], tables=[won, *tables])
-    for dimension in dict.fromkeys(row.dimension for row in report.rows):
-        of_dimension = [row for row in report.rows if row.dimension == dimension]
-        constants = [row for row in of_dimension if row.basis == "constant"]
-        # A random guess has no samples to compare with.
-        best = next((row for row in constants if row.accuracy_low is not None), constants[0])
-        runs = [row for row in of_dimension if row.basis != "constant"]
-        if not runs:
-            continue
-        ranked = {row.label: row.accuracy or 0.0 for row in runs if row.rank}
-        sentences = too_few("debates", best.debates) or ranking_in_words(
-            ranked,
-            {best.run: best.accuracy or 0.0},
+        tables.insert(0, _page_table("Who won", table(SHARE_COLUMNS, report.shares)))
+        sentences = [*report.winners(), "The labels name no winner, so no panel has a score."]
+        yield board(
+            sentences[0].rstrip("."),
+            [],
             "accuracy",
-            by_pair(report.comparisons, f"accuracy on {dimension}"),
+            text=sentences[1:],
+            tables=tables,
+            note=note,
         )
+    for dimension, of_dimension in report.scored.items():
         rows = [
             {
                 "run": row.label,
@@ -425,13 +434,7 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
                 "value": row.accuracy,
                 "low": row.accuracy_low,
                 "high": row.accuracy_high,
-                "cells": [
-                    number(row.rmse, 1),
-                    number(row.mae, 1),
-                    number(row.pearson),
-                    number(row.kendall),
-                    _percent(row.completed),
-                ],
+                "cells": cells(_OF_PANELS, row),
             }
             for row in sorted(of_dimension, key=lambda row: -(row.accuracy or 0.0))
         ]
@@ -439,9 +442,9 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
             f"{dimension}: {lead(rows, 'accuracy')}",
             rows,
             "accuracy",
-            text=sentences,
+            text=report.sentences(dimension)[1:],
             note=note,
-            columns=[[head, ""] for head in ("RMSE", "MAE", "Pearson", "Kendall", "done")],
+            columns=[[head, ""] for head in _OF_PANELS.values()],
             tables=tables,
         )
         note = ""
@@ -449,43 +452,38 @@ def _boards_of_panels(report: ContestReport) -> Iterator[Board]:
 
 
 def tournament_board(result: Tournament) -> Board:
-    """Show the result of a tournament; who does not differ from the leader shares its rank."""
-    columns = {
-        "{wins}": "won",
-        "{ties}": "tied",
-        "{losses}": "lost",
-        "{share_text}": "share",
-        "{words:.1f}": "words a speech",
-    }
-    rows = []
-    for place, standing in enumerate(result.standings, 1):
-        rank = 1 if standing.differs is False else place
-        rows.append(
-            {
-                "run": standing.name,
-                "rank": None if standing.low is None else rank,
-                "place": NONE if standing.low is None else rank_text(rank, place),
-                "baseline": False,
-                "value": standing.rating,
-                "low": standing.low,
-                "high": standing.high,
-                "cells": cells(columns, standing),
-            }
-        )
+    """Show the result of a tournament."""
+    rows = [
+        {
+            "run": standing.name,
+            "rank": standing.rank,
+            "place": standing.rank_text,
+            "baseline": False,
+            "value": standing.rating,
+            "low": standing.low,
+            "high": standing.high,
+            "cells": cells(COLUMNS, standing),
+        }
+        for standing in result.standings
+    ]
     return board(
         lead(rows, "rating"),
         rows,
         "rating",
         digits=0,
+        text=words.too_few("claims", result.claims),
         warnings=[
-            *([] if result.judge_model else [f"{result.judge} {WITHOUT_MODEL}"]),
+            *([] if result.judge_model else [say_without_model([result.judge])]),
             *result.fallbacks(),
         ],
         note=f"{'; '.join(result.notes())}. 1000 is average. {_drawn(result, 'claims')}",
-        columns=[[head, ""] for head in columns.values()],
+        columns=[[head, ""] for head in COLUMNS.values()],
         matrix={
-            "caption": "Share of wins of the row against the column, ties as halves",
+            "caption": "Share of wins of the row against the column, ties as halves; debates",
             "names": [standing.name for standing in result.standings],
-            "rows": [list(map(rounded_share, row)) for row in result.shares],
+            "rows": [
+                list(zip(map(rounded_share, shares), met, strict=True))
+                for shares, met in zip(result.shares, result.met, strict=True)
+            ],
         },
     )

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from contextlib import suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final
+
+from pydantic import BaseModel, ValidationError
 
 from touche_rad.files.outputs import read_status
 from touche_rad.files.traces import TRACE, answer_text, read_trace
@@ -42,6 +45,33 @@ def costs_of(runs: Mapping[str, Path]) -> tuple[list[str], list[list[Any]]]:
     return ["run", "plugin", "step", *_COSTS], rows
 
 
+class _Message(BaseModel):
+    role: str
+    content: object
+
+
+class _Asked(BaseModel):
+    messages: list[_Message]
+
+
+class _Usage(BaseModel):
+    prompt_tokens: int | None = None
+    completion_tokens: int | None = None
+
+
+class _TracedCall(BaseModel):
+    """What a line of a trace says of a call."""
+
+    debate: str
+    turn: int
+    step: str = ""
+    cached: bool = False
+    seconds: float | None = None
+    fault: str = ""
+    asked: _Asked | None = None
+    answer: object = None
+
+
 def calls(run: Path) -> dict[Place, list[Call]]:
     """Return a run's calls by debate and turn, without unreadable lines."""
     by_place: dict[Place, list[Call]] = {}
@@ -51,31 +81,21 @@ def calls(run: Path) -> dict[Place, list[Call]]:
         trace = run.with_name(name)
     if not trace.is_file():
         return by_place
-    for row in islice(read_trace(trace), _MOST_CALLS):
-        answer = row.get("answer")
-        usage = object_of(object_of(answer).get("usage"))
-        tokens: dict[str, int | None] = {}
-        for key in ("prompt_tokens", "completion_tokens"):
-            count = usage.get(key)
-            tokens[key] = count if isinstance(count, int) else None
-        seconds = row.get("seconds")
-        messages = []
-        for message in (row.get("asked") or {}).get("messages", ()):
-            if isinstance(message, dict):
-                messages.append((str(message.get("role")), _short(str(message.get("content")))))
-        call = {
-            "step": str(row.get("step", "")),
-            "cached": bool(row.get("cached")),
-            "seconds": float(seconds) if isinstance(seconds, int | float) else None,
-            "tokens": f"{' + '.join(map(str, tokens.values()))} tokens" if usage else "",
-            **tokens,
-            "fault": str(row.get("fault", "")),
-            "messages": messages,
-            "answer": _short(answer_text(answer)),
-        }
-        turn = row.get("turn")
-        place = (str(row.get("debate", "")), turn if isinstance(turn, int) else -1)
-        by_place.setdefault(place, []).append(call)
+    for record in islice(read_trace(trace), _MOST_CALLS):
+        with suppress(ValidationError):
+            row = _TracedCall.model_validate(record)
+            used = object_of(object_of(row.answer).get("usage"))
+            usage = _Usage.model_validate(used)
+            tokens = f"{usage.prompt_tokens} + {usage.completion_tokens} tokens"
+            messages = row.asked.messages if row.asked else []
+            call = {
+                **row.model_dump(include={"step", "cached", "seconds", "fault"}),
+                "tokens": tokens if used else "",
+                **usage.model_dump(),
+                "messages": [(message.role, _short(str(message.content))) for message in messages],
+                "answer": _short(answer_text(row.answer)),
+            }
+            by_place.setdefault((row.debate, row.turn), []).append(call)
     return by_place
 
 

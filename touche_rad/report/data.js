@@ -8,8 +8,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
 
   /* Parts: an element of this page, or a file in data/ that calls radPart. */
   window.radPart = (name, value) => {
-    waiting.get(name)?.(value);
-    waiting.delete(name);
+    waiting.get(name)(value);
   };
   const inside = document.querySelector("script[id^=part-]") !== null;
   const fetchPart = (name) =>
@@ -17,7 +16,6 @@ rad.report = { data: rad.island("report"), tabs: {} };
       waiting.set(name, resolve);
       const script = document.createElement("script");
       script.src = `data/${name}.js`;
-      script.onload = () => script.remove();
       script.onerror = () =>
         reject(new Error(`data/${name}.js cannot be read: keep the folder data beside this page`));
       document.head.append(script);
@@ -38,10 +36,8 @@ rad.report = { data: rad.island("report"), tabs: {} };
     const index = rad.island("data-debates");
     const size = index.criteria.length;
     const claims = index.claims.map((text, at) => ({ index: at, text, debates: [], turns: 0 }));
-    const places = new Map();
-    for (const [at, part, id, runs, marks, hashes, judges, verdicts, labels] of index.debates) {
-      const place = places.get(part) || 0;
-      places.set(part, place + 1);
+    for (const row of index.debates) {
+      const [at, part, id, runs, marks, hashes, judges, verdicts, labels, place] = row;
       const claim = claims[at];
       const turns = marks.length;
       claim.part = part;
@@ -56,10 +52,9 @@ rad.report = { data: rad.island("report"), tabs: {} };
       });
     }
     return {
-      ...{ claims, names: index.runs, filters: index.filters, red: index.red, unit: index.unit },
+      ...{ ...index, claims, names: index.runs },
       keys: index.criteria.map(([key]) => key),
       titles: index.criteria.map(([, title]) => title),
-      /* What a letter says on a criterion: yes or no, or another answer. */
       answerOf: (letter, at) => ({
         yes: { y: true, n: false }[letter] ?? null,
         answer: index.criteria[at][2][letter.charCodeAt(0) - 65],
@@ -87,6 +82,16 @@ rad.report = { data: rad.island("report"), tabs: {} };
     background: `color-mix(in srgb, var(--accent) ${Math.round(38 * Math.max(share || 0, 0))}%, transparent)`,
   });
 
+  /* Faults of some runs or all. */
+  rad.report.Faults = ({ runs }) =>
+    rad.report.data.faults.map(
+      ([name, , text, href]) =>
+        (!runs || runs.includes(name)) &&
+        html`<p class="notice error">
+          <b>${name}: </b
+          >${rad.report.hasDebates && href ? html`<a href=${href}>${text}</a>` : text}
+        </p>`,
+    );
   /* A table of boards.page_table; on phones a row is a card. A cell: text, number, null, or
      [text, class, link]. */
   const plain = (cell) => (Array.isArray(cell) ? cell[0] : cell);
@@ -97,14 +102,12 @@ rad.report = { data: rad.island("report"), tabs: {} };
   rad.report.Table = ({ caption, heads, rows, csv, isGrid }) => {
     const [{ by, down }, sort] = rad.useState({});
     const kinds = heads.map((_, at) => rows.some((row) => FIGURE.test(plain(row[at]))) && "num");
-    const columns = [...heads.keys()].filter((at) => !at || rows.some((row) => !isEmpty(row[at])));
-    const shown = [...rows];
-    if (by !== undefined) {
-      shown.sort((first, second) => {
-        const [a, b] = [first[by], second[by]];
-        return isEmpty(a) - isEmpty(b) || order(`${plain(a)}`, `${plain(b)}`) * (down ? -1 : 1);
-      });
-    }
+    const columns = [...heads.keys()].filter(
+      (at) => !at || isGrid || rows.some((row) => !isEmpty(row[at])),
+    );
+    const inOrder = ({ [by]: a }, { [by]: b }) =>
+      isEmpty(a) - isEmpty(b) || order(`${plain(a)}`, `${plain(b)}`) * (down ? -1 : 1);
+    const shown = by === undefined ? rows : rows.toSorted(inOrder);
     const text = (value) => {
       if (typeof value !== "number") {
         return value || "–";
@@ -210,7 +213,10 @@ rad.report = { data: rad.island("report"), tabs: {} };
       heads=${isSquare && heads}
       rows=${rows.map((row, at) => [
         `${at + 1} ${names[at]}`,
-        row.map((value) => [value, rad.number(value)]),
+        row.map(([value, size]) => [
+          value,
+          html`${rad.number(value)} <small class="soft">${size}</small>`,
+        ]),
         !isSquare && heads[at],
       ])}
     />`;

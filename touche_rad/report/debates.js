@@ -3,8 +3,18 @@
 rad.report.tabs.debates = () => {
   const { html, count } = rad;
   const { range, contains } = rad.report;
-  const { claims, names, keys, titles, answerOf, letterOf, filters, red, unit } =
-    rad.report.debates();
+  const {
+    claims,
+    names,
+    order: ranked,
+    keys,
+    titles,
+    answerOf,
+    letterOf,
+    filters,
+    red,
+    unit,
+  } = rad.report.debates();
   const { abouts, judges } = rad.report.data;
   const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8, judged: 16 };
   const MANY = 8;
@@ -14,13 +24,11 @@ rad.report.tabs.debates = () => {
   const picked = (state) => (state.with || "").split(".").filter(Boolean).map(Number);
   const debateOf = (claim, run) => claim.debates.find(({ runs }) => runs.includes(run));
   const wanted = (state) => (state.run && !state.with ? [names.indexOf(state.run)] : picked(state));
-  /* The shown runs: these, else the first few. */
   const runsOf = (claim, state) => {
     const chosen = wanted(state);
-    const runs = range(names.length).filter(
-      (run) => debateOf(claim, run) && (!chosen.length || chosen.includes(run)),
-    );
-    return chosen.length || claim.debates.length < 2 ? runs : runs.slice(0, 3);
+    const isChosen = chosen.length > 0;
+    const runs = (isChosen ? chosen : ranked).filter((run) => debateOf(claim, run));
+    return isChosen || claim.debates.length < 2 ? runs : runs.slice(0, 3);
   };
   const judgesOf = ({ judges }, runs) => judges.filter((run) => !runs.length || runs.includes(run));
   const debatesOf = (claim, runs) => [...new Set(runs.map((run) => debateOf(claim, run)))];
@@ -52,7 +60,6 @@ rad.report.tabs.debates = () => {
       return !(state.verdict || differs) || asked.some((run) => fit(debate.letter(run, turn, at)));
     });
   };
-  /* Whether runs differ on a turn, in verdicts or responses. */
   const differ = (claim, turn, state) => {
     const values = (of) =>
       new Set(
@@ -94,39 +101,53 @@ rad.report.tabs.debates = () => {
     return found.length ? { turns: found } : null;
   };
 
-  /* How contested each turn and criterion is, from 0 to 4: the share of judges against the label,
-     else twice the share against the majority; of one judge, whether it says no. */
-  const isOneJudge = !hasFilter("disagree");
-  const levelsOf = (debate, state) => {
-    const runs = judgesOf(debate, wanted(state));
-    const level = (turn, at) => {
-      const label = debate.label(turn, at);
-      const votes = runs.map((run) => debate.letter(run, turn, at)).filter((vote) => vote !== "-");
-      const share = (isRed) => votes.filter(isRed).length / (votes.length || 1);
-      if (label !== "-") {
-        return 4 * share((vote) => vote !== label);
-      }
-      return votes.length < 2 || isOneJudge
-        ? 4 * share((vote) => vote === "n")
-        : Math.min(4, ...votes.map((vote) => 8 * share((other) => other !== vote)));
-    };
-    return range(debate.turns).flatMap((turn) =>
-      keys.map((key, at) => (state.maxim && key !== state.maxim ? 0 : Math.ceil(level(turn, at)))),
-    );
+  /* Red votes: against the label, or twice those against the majority, or of no. */
+  const redOf = (label, votes) => {
+    const against = (answer) => votes.filter((vote) => vote !== answer).length;
+    if (hasFilter("label")) {
+      return label === "-" ? 0 : against(label);
+    }
+    return votes.length < 2 || !hasFilter("disagree")
+      ? votes.filter((vote) => vote === "n").length
+      : 2 * Math.min(...votes.map(against));
   };
-  const Strip = ({ debate, state }) => {
-    const size = { width: debate.turns * 12, height: keys.length * 7 };
-    const paths = ["", "", "", "", ""];
-    levelsOf(debate, state).forEach((level, at) => {
-      paths[level] += `M${Math.floor(at / keys.length) * 12} ${(at % keys.length) * 7}h11v6h-11z`;
-    });
+  /* Shares of red: one strip for the claim, or one for each selected run. */
+  const stripsOf = (claim, state) => {
+    const chosen = wanted(state);
+    const share = (debates, turn, at) => {
+      let [red, all] = [0, 0];
+      for (const debate of debates.filter(({ turns }) => turn < turns)) {
+        const letters = judgesOf(debate, chosen).map((run) => debate.letter(run, turn, at));
+        const votes = letters.filter((letter) => letter !== "-");
+        red += redOf(debate.label(turn, at), votes);
+        all += votes.length;
+      }
+      return Math.min(1, red / (all || 1));
+    };
+    const strip = (debates) =>
+      range(Math.max(...debates.map(({ turns }) => turns))).flatMap((turn) =>
+        keys.map((key, at) => (state.maxim && key !== state.maxim ? 0 : share(debates, turn, at))),
+      );
+    return chosen.length
+      ? debatesOf(claim, runsOf(claim, state)).map((debate) => strip([debate]))
+      : [strip(claim.debates)];
+  };
+  const Strip = ({ shares }) => {
+    const rows = keys.length;
+    const size = { width: (shares.length / rows) * 12, height: rows * 7 };
     return html`<svg
       class="strip"
       aria-hidden="true"
       viewBox="0 0 ${size.width} ${size.height}"
       ...${size}
     >
-      ${paths.map((path, level) => path && html`<path opacity=${0.12 + 0.22 * level} d=${path} />`)}
+      ${shares.map(
+        (share, at) =>
+          html`<path
+            opacity=${0.12 + 0.88 * share}
+            d="M${Math.floor(at / rows) * 12} ${(at % rows) * 7}h11v6h-11z"
+          />`,
+      )}
     </svg>`;
   };
 
@@ -153,26 +174,24 @@ rad.report.tabs.debates = () => {
         </details>`,
     );
 
-  /* Of many judges also the counts. */
   const Verdicts = ({ columns, runs, state }) => {
     const labelOf = ({ debate, turn }) => keys.map((_, at) => debate.label(turn, at));
     const letters = labelOf(columns[0]);
     const isLabelled = letters.some((letter) => letter !== "-");
     const isAlike = columns.every((column) => labelOf(column).join() === letters.join());
     const label =
-      isLabelled && isAlike
-        ? letters.map((letter, at) => letter !== "-" && answerOf(letter, at))
-        : null;
+      isLabelled && isAlike && letters.map((letter, at) => letter !== "-" && answerOf(letter, at));
     const rows = columns.flatMap(({ debate, record, turn }) =>
       (record.judged || [])
-        .filter(([run]) => runs.includes(run) || (state.run && !picked(state).length))
+        .filter(([run]) => runs.includes(run))
         .map(([run, scores, reasons]) => {
           const expected = labelOf({ debate, turn });
           const said = keys.map((_, at) => debate.letter(run, turn, at));
-          const isKnown = (at) => expected[at] !== "-" && said[at] !== "-";
-          const right = said.filter((letter, at) => isKnown(at) && letter === expected[at]).length;
+          const labelled = range(keys.length).filter((at) => expected[at] !== "-");
+          const right = labelled.filter((at) => said[at] === expected[at]);
           return {
             run,
+            said,
             name: names[run],
             about: judges[names[run]],
             verdicts: said.map((letter, at) => ({
@@ -180,9 +199,9 @@ rad.report.tabs.debates = () => {
               name: titles[at],
               score: scores[at],
               rationale: reasons[at],
-              differs: isKnown(at) && letter !== expected[at],
+              differs: letter !== "-" && labelled.includes(at) && !right.includes(at),
             })),
-            end: `${right} of ${expected.filter((letter) => letter !== "-").length}`,
+            end: `${right.length} of ${labelled.length}`,
           };
         }),
     );
@@ -190,19 +209,20 @@ rad.report.tabs.debates = () => {
       0,
       rows.findIndex(({ name }) => name === state.run),
     );
-    const differing = rows[first]?.verdicts.findIndex(({ differs }) => differs);
-    const column = Math.max(0, keys.indexOf(state.maxim), state.maxim ? 0 : (differing ?? 0));
+    /* The criterion of the filter, or that differs. */
+    const isOpen = (key, at) =>
+      state.maxim
+        ? key === state.maxim
+        : picked(state).length > 1
+          ? new Set(rows.map(({ said }) => said[at])).size > 1
+          : rows[first]?.verdicts[at].differs;
+    const column = Math.max(0, keys.findIndex(isOpen));
     const cells = () => document.querySelector(".cell[tabindex='0']").closest("tr").cells;
-    rad.keys(
-      Object.fromEntries(
-        titles.map((title, at) => [
-          at + 1,
-          [`The reason for ${title}`, () => cells()[at + 1].firstElementChild.click()],
-        ]),
-      ),
-    );
+    titles.forEach((title, at) => {
+      const open = () => cells()[at + 1].firstElementChild.click();
+      rad.keys({ [at + 1]: [`The reason for ${title}`, open] });
+    });
     const calls = columns.flatMap(({ record }) => record.calls || []);
-    const isRow = ([run]) => rows.some((row) => row.run === run);
     const votes = (place, yes) => rows.filter(({ verdicts }) => verdicts[place].yes === yes).length;
     return html`${
         rows.length > MANY &&
@@ -212,19 +232,16 @@ rad.report.tabs.debates = () => {
       }
       ${
         (rows.length > 0 || label) &&
-        html`<div class="scroll">
-          <${rad.VerdictTable}
-            criteria=${titles}
-            ...${{ label, rows }}
-            key=${`${first}.${column}`}
-            start="${first}.${column}"
-            end=${isLabelled && rows.length > 0 && "right"}
-            more=${(row) => html`<${Calls} calls=${calls.filter(([run]) => run === row.run)} />`}
-          />
-        </div>`
-      }
-      <${Calls} calls=${calls.filter((call) => !isRow(call))} />
-      ${isLabelled && rows.length > 0 && html`<p class="soft">A framed verdict differs from the label.</p>`}`;
+        html`<${rad.VerdictTable}
+          criteria=${titles}
+          ...${{ label, rows }}
+          key=${`${first}.${column}`}
+          start="${first}.${column}"
+          end=${isLabelled && rows.length > 0 && "right"}
+          differs="from the label"
+          more=${(row) => html`<${Calls} calls=${calls.filter(([run]) => run === row.run)} />`}
+        />`
+      } <${Calls} calls=${calls.filter(([run]) => !rows.some((row) => row.run === run))} />`;
   };
 
   const Message = ({ text, find }) =>
@@ -234,13 +251,15 @@ rad.report.tabs.debates = () => {
     if (!answer) {
       return html`<p class="soft">No response.</p>`;
     }
+    const has = (mark) => (debate.mark(turn) & MARKS[mark]) > 0;
     const cited = answer.citations.map(
       (citation) => html`<${rad.Citation} ...${{ citation, scope, find }} />`,
     );
     return html`<${rad.Answer} ...${{ answer, scope, find }} />
       <p class="soft">
-        ${count(answer.words, "word")}${debate.mark(turn) & MARKS.long ? " (over 60)" : ""}${!cited.length && " · no citations"}
-        ${(debate.mark(turn) & MARKS.fallback) > 0 && html` · <b class="no">a fallback debater answered</b>`}
+        ${count(answer.words, "word")}${has("long") && " (over 60)"}${!cited.length && " · no citations"}
+        ${has("unsupported") && " · unsupported: by shared words, not a judge"}
+        ${has("fallback") && html` · <b class="no">a fallback debater answered</b>`}
       </p>
       ${cited.slice(0, shown)}
       ${
@@ -257,6 +276,9 @@ rad.report.tabs.debates = () => {
   const Claim = ({ item: claim, value, match, state, turn, turnTo, find, id }) => {
     const runs = runsOf(claim, state);
     const all = claim.debates.flatMap((debate) => debate.runs);
+    /* A filter by run shows all judges of its debates. */
+    const shown =
+      state.run && !state.with ? debatesOf(claim, runs).flatMap((debate) => debate.runs) : runs;
     const at = Math.min(turn, claim.turns - 1);
     const columnsAt = (turnOf) =>
       debatesOf(claim, runs)
@@ -268,14 +290,12 @@ rad.report.tabs.debates = () => {
     const isSame = new Set(columns.map(({ record }) => record.user)).size === 1;
     const scope = `${id}-t${at + 1}`;
     const one = columns.length === 1;
-    const title = ({ runs: all }) =>
-      all
-        .filter((run) => runs.includes(run))
-        .map((run) => names[run])
-        .join(", ");
-    return html`<p class="soft">
-        ${[`${runs.length} of ${count(all.length, "run")}`, ...new Set(claim.debates.map((debate) => debate.id))].join(" · ")}
-      </p>
+    return html`${
+        runs.length > 0 &&
+        html`<p class="soft">
+          ${[`${shown.length} of ${count(all.length, "run")}${shown.length < all.length ? " shown; select others in “Compare …”" : ""}`, ...new Set(claim.debates.map(({ id }) => id).filter((id) => !/^debate-\d+$/.test(id)))].join(" · ")}
+        </p>`
+      }
       ${wanted(state)
         .filter((run) => !debateOf(claim, run))
         .map((run) => html`<p class="notice">${names[run]} has no debate on this claim.</p>`)}
@@ -283,7 +303,7 @@ rad.report.tabs.debates = () => {
         whole.length > 0 &&
         html`<section aria-label="Verdicts on the whole debate">
           <h3>On the whole debate</h3>
-          <${Verdicts} ...${{ columns: whole, runs, state }} />
+          <${Verdicts} ...${{ columns: whole, runs: shown, state }} />
         </section>`
       }
       <div class="row turns no-print" role="group" aria-label="Turns">
@@ -332,7 +352,10 @@ rad.report.tabs.debates = () => {
                       (column, place) =>
                         html`<div>
                           <h3 title=${abouts[names[column.debate.runs[0]]]}>
-                            ${title(column.debate)}
+                            ${runs
+                              .filter((run) => column.debate.runs.includes(run))
+                              .map((run) => names[run])
+                              .join(", ")}
                           </h3>
                           ${!isSame && html`<${Message} text=${column.record.user} ...${{ find }} />`}
                           <${Response} ...${column} scope="${scope}-r${place}" shown=${0} />
@@ -341,7 +364,7 @@ rad.report.tabs.debates = () => {
                   </div>`
             }
           </div>
-          ${!whole && html`<div><${Verdicts} ...${{ columns, runs, state }} /></div>`}
+          ${!whole && html`<div><${Verdicts} ...${{ columns, runs: shown, state }} /></div>`}
         </section>`
       }`;
   };
@@ -362,10 +385,9 @@ rad.report.tabs.debates = () => {
         remove=${(run) => pick(chosen.filter((other) => other !== run))}
       />`;
   };
-  /* The mean level of a claim. */
-  const contested = (claim, state) => {
-    const levels = claim.debates.flatMap((debate) => levelsOf(debate, state));
-    return levels.reduce((total, level) => total + level, 0) / levels.length || 0;
+  const redness = (claim, state) => {
+    const shares = stripsOf(claim, state).flat();
+    return shares.reduce((total, share) => total + share, 0) / shares.length || 0;
   };
   const spec = {
     name: "debates",
@@ -377,21 +399,21 @@ rad.report.tabs.debates = () => {
     search,
     Row: ({ item, match, state }) =>
       html`<span
-          >${isJudged && debatesOf(item, runsOf(item, state)).map((debate) => html`<${Strip} ...${{ debate, state }} />`)}</span
+          >${isJudged && stripsOf(item, state).map((shares) => html`<${Strip} ...${{ shares }} />`)}</span
         >
         ${match.turns.length < item.turns && html`<span class="soft">${match.turns.length} of ${count(item.turns, "turn")}</span>`}`,
     Item: Claim,
   };
   return ({ address }) => {
     spec.items = rad.useMemo(() => {
-      const order = new Map(claims.map((claim) => [claim, contested(claim, address)]));
-      return isJudged ? [...claims].sort((a, b) => order.get(b) - order.get(a)) : claims;
+      const order = new Map(claims.map((claim) => [claim, redness(claim, address)]));
+      return isJudged ? claims.toSorted((a, b) => order.get(b) - order.get(a)) : claims;
     }, [address.run, address.with, address.maxim]);
     const of = wanted(address).map((run) => names[run]);
-    const what = of.length === 1 && red === "judges disagree" ? "no" : red;
+    const what = of.length === 1 && !hasFilter("label") ? "verdicts of no" : red;
     spec.about =
       isJudged &&
-      `Most red first, of ${of.join(", ") || "all runs"}. Strip: turns →, criteria ↓; red: ${what}.`;
+      `Most red first, of ${of.join(", ") || "all runs"}${of.length > 1 ? " (strips in this order)" : ""}. Red: the share of ${what}. Strip: turns →, criteria ↓. Numbered as the input, or the run with most debates.`;
     return html`<${rad.report.Reader} ...${{ spec, address }} />`;
   };
 };

@@ -16,7 +16,7 @@ from touche_rad.contests.tournament.result import VERSION, Tournament
 from touche_rad.errors import InputError, UserError, refuse_newer
 from touche_rad.files import Kind
 from touche_rad.files.outputs import STATUS
-from touche_rad.files.records import field_error, read_json
+from touche_rad.files.records import field_error, read_json, refuse_links_out
 from touche_rad.files.traces import TRACE
 
 _BENCH: Final = "bench.toml"
@@ -47,22 +47,10 @@ def expand_folders(paths: Iterable[Path], labels: Path | None = None) -> list[Pa
         is_folder = path.is_dir() and not (path / RATINGS).is_file()
         inputs = _runs_and_tournaments(path, labels) if is_folder else [path]
         if path.is_dir():
-            _refuse_links_out(path, inputs)
+            for file in inputs:
+                refuse_links_out(path, [file, *file.glob("*")])
         expanded += inputs
     return expanded
-
-
-def _refuse_links_out(folder: Path, inputs: Sequence[Path]) -> None:
-    """Raise an error if an input of a folder, or a file of a tournament in it, is elsewhere.
-
-    The folder may be a stranger's, and a page or a model's server would get the text.
-    """
-    root = Path(os.path.realpath(folder))
-    for path in inputs:
-        files_of_input = [*path.iterdir()] if path.is_dir() else [path]
-        for file in files_of_input:
-            if not Path(os.path.realpath(file)).is_relative_to(root):
-                raise UserError(f"{file} is a link out of {folder}: name the file itself")
 
 
 def _runs_and_tournaments(folder: Path, labels: Path | None) -> list[Path]:

@@ -6,10 +6,11 @@ The page is data: its scripts make the views of it, and texts are only ever set 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
+from textwrap import shorten
 from typing import Any, Final
 
 from markupsafe import Markup
@@ -17,12 +18,13 @@ from markupsafe import Markup
 from touche_rad import files
 from touche_rad.contests.scoring import score_contests
 from touche_rad.criteria import Criteria
-from touche_rad.errors import UserError
+from touche_rad.debate import Debate
+from touche_rad.errors import OptionError, UserError
 from touche_rad.evidence.instructions import warning
 from touche_rad.files import BadLines, Kind
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.outputs import say_replaced, sha256_of
-from touche_rad.files.records import write_text
+from touche_rad.files.records import make_folder, write_text
 from touche_rad.frozen import frozen
 from touche_rad.pages import read_asset, render_page, to_json
 from touche_rad.report._browse import PART_LETTERS, WORD_LIMIT, debates_as_json
@@ -45,7 +47,13 @@ from touche_rad.report.boards import (
 )
 from touche_rad.report.calls import costs_of
 from touche_rad.report.inputs import read_tournament, split_runs_and_ratings
-from touche_rad.report.sources import LOST, Source, debates_of, origins_of, read_sources
+from touche_rad.report.sources import (
+    Source,
+    debates_of,
+    origins_of,
+    raters_of,
+    read_sources,
+)
 from touche_rad.runs.fallbacks import ANSWERS
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.samples import SAMPLES
@@ -54,20 +62,27 @@ from touche_rad.score.cautions import (
     different_indexes,
     equal_files,
     judged_with_different_indexes,
+    only_seeds_differ,
+    unknown_judge,
     without_model,
 )
-from touche_rad.score.conversations import topics
-from touche_rad.score.naming import named
+from touche_rad.score.conversations import sorted_topics
+from touche_rad.score.naming import baseline_names, named
 from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
-from touche_rad.score.reports import RANKS, RetrievalReport
+from touche_rad.score.reports import RANKS, Report, RetrievalReport
+from touche_rad.score.result import RunFault
 from touche_rad.score.retrieval import is_public
-from touche_rad.score.shares import ShareReport, shares_of_debates
+from touche_rad.score.shares import (
+    ShareReport,
+    debates_of_input,
+    lacks_texts,
+    shares_of_debates,
+)
+from touche_rad.score.validation import read_inputs
 from touche_rad.score.words import faults_in_words, names_of
 from touche_rad.text import count_of, count_words, is_blank
 
-LinkedFault = tuple[str, int, str, str]
-"""A fault, and the address of the turns that have it in the reader; empty without one."""
 INDEX: Final = "index.html"
 DATA: Final = "data"
 _SCRIPTS: Final = ("data", "ranking", "tables", "reader", "debates", "wholes", "report")
@@ -75,13 +90,7 @@ _TABS: Final = {"debates": "Debates", "wholes": "Whole debates", "queries": "Que
 _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 _MARKS: Final = {ANSWERS: "fallback", VERDICTS: "judged"}
 """The filter of the reader for each kind of fallbacks."""
-_BADGES: Final = {
-    "#debates&mark=fallback": ("fallback",),
-    "#debates&mark=judged": ("fallback",),
-    "#debates&mark=long": ("too long", "too long"),
-    "#debates&verdict=none": ("missing", "missing"),
-}
-"""What faults are, by the address of those of all runs in the reader."""
+_INVALID_LINE: Final = "invalid line"
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
 
@@ -114,9 +123,10 @@ def write_report(
     labels: Path | None = None,
     title: str | None = None,
     seed: int = 0,
+    baselines: Sequence[Path] = (),
     bad: BadLines | None = None,
     boards: Sequence[Board] = (),
-    faults: Iterable[LinkedFault] = (),
+    faults: Iterable[RunFault] = (),
     costs: Mapping[str, Path] | None = None,
     debates: bool = True,
     queries: Mapping[str, str] | None = None,
@@ -132,6 +142,7 @@ def write_report(
         labels: Labels, qrels for TREC runs, or contests or debates for outcomes.
         title: The title of the page.
         seed: Random seed of the intervals.
+        baselines: The runs that have no rank.
         bad: What to do with bad lines.
         boards: Rankings to show instead of those of the runs.
         faults: Problems of what these rankings name.
@@ -149,18 +160,25 @@ def write_report(
     criteria = _criteria_of(criteria, [*paths, *filter(None, [labels])])
     origins = origins_of(paths)
     skipped = {path: BadLines(bad.skip) for path in paths}
-    sources = read_sources(named(paths), criteria, origins, skipped, refused)
+    sources = read_sources(
+        named(paths), criteria, origins, skipped, refused, may_lack_texts=labels is not None
+    )
     files_of_runs = {source.name: source.path for source in sources}
     names_of_runs = list(files_of_runs)
-    scored = None if boards else _score(sources, labels, criteria, policy, seed, bad)
+    scored = None if boards else _score(sources, labels, criteria, policy, seed, bad, baselines)
     unscored = scored.refused if scored else {}
+    rows_of_files = list(_files(sources, refused, ratings, labels))
+    without_texts = [source.name for source in sources if lacks_texts(source.debates)]
+    hidden = {*unscored, *without_texts}
     sources = [
-        replace(source, debates=()) if source.name in unscored else source for source in sources
+        replace(source, debates=()) if source.name in hidden else source for source in sources
     ]
     judged = [source.debates if source.kind is Kind.EVALUATIONS else () for source in sources]
-    lost = [of_run.count(LOST) for of_run in judged]
-    made_by = ((source.name, source.origin.judged or source.origin.status) for source in sources)
-    warnings = list(different_indexes(made_by))
+    lost_of_runs = [
+        len(source.lost) if source.kind is Kind.EVALUATIONS else 0 for source in sources
+    ]
+    made_by = [(source.name, source.origin.judged or source.origin.status) for source in sources]
+    warnings = [*only_seeds_differ(made_by), *different_indexes(made_by)]
     warnings += equal_files(source.path for source in sources)
     warnings += judged_with_different_indexes(
         source.path for source in sources if source.judgements
@@ -170,34 +188,54 @@ def write_report(
         scored = shares_of_debates(
             files_of_runs,
             debates_of_runs,
-            lost,
+            lost_of_runs,
             criteria,
             samples=SAMPLES,
             seed=seed,
             source=policy.debates,
+            baselines=baseline_names(baselines, files_of_runs),
         )
-        warnings[:0] = without_model(files_of_runs.values())
+        judged_files = [files_of_runs[name] for name in scored.runs]
+        warnings[:0] = without_model(judged_files)
+        warnings += unknown_judge(judged_files)
+    if baselines and not isinstance(scored, Report):
+        raise OptionError("--baseline is for runs with a rank, and not for tournaments or panels")
     all_boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
     if scored is not None:
         all_boards += boards_of(scored)
+
+    ranked = [row["run"] for board in all_boards for row in board["rows"]]
+    in_order = sorted(names_of_runs, key=[*ranked, *names_of_runs].index)
+    order = list(map(names_of_runs.index, in_order))
 
     # The debates, and what is counted of their responses. A ranking of shares is by one judge.
     is_one_judge = isinstance(scored, ShareReport) and not scored.not_ranked
     sections: list[_Section] = []
     responses: dict[str, Any] = {}
-    all_topics = topics(debates_of_runs)
+    inputs: Sequence[Debate] = ()
+    if policy.debates:  # what the ranking does not count is not shown either
+        inputs = read_inputs(policy.debates, BadLines(skip=True))
+        debates_of_runs, lacking = debates_of_input(debates_of_runs, inputs, len(sources))
+        lost_of_runs = [
+            number if of_run else 0 for number, of_run in zip(lacking, judged, strict=True)
+        ]
+    all_topics = sorted_topics(debates_of_runs, names_of_runs, inputs)
+    all_topics.sort(key=lambda topic: topic.line)
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     texts_of_runs = responses_of(conversations, names_of_runs)
     if conversations:
-        responses["claims"] = verdicts_by_claim(all_topics, names_of_runs, lost, criteria)
+        responses["claims"] = verdicts_by_claim(all_topics, names_of_runs, lost_of_runs, criteria)
         responses["lengths"] = lengths_of(texts_of_runs)
         if not is_one_judge or labels:
-            responses["agreement"] = agreement_of(conversations, names_of_runs, criteria)
+            responses["agreement"] = agreement_of(conversations, raters_of(sources), criteria)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
         if flagged:
             warnings.append(flagged)
         sections.append(
-            _Section("debates", *debates_as_json(all_topics, names_of_runs, criteria, is_one_judge))
+            _Section(
+                "debates",
+                *debates_as_json(all_topics, names_of_runs, order, criteria, is_one_judge),
+            )
         )
     values: Mapping[str, Mapping[str, float]] = {}
     if isinstance(scored, RetrievalReport):
@@ -210,52 +248,57 @@ def write_report(
         if section:
             sections.append(section)
 
+    if without_texts:
+        warnings.append(f"without texts, so only scored: {names_of(without_texts)}")
+    not_scored = ", ".join([*refused, *unscored])
     all_faults = [
         *faults,
-        *((name, 1, error, "") for name, error in refused.items()),
-        *_faults_of_sources(sources, skipped, {path.parent for path in ratings}),
+        *(RunFault(name, 1, error) for name, error in refused.items()),
+        *_faults_of_sources(sources, skipped, {path.parent for path in ratings}, ranked),
         *_odd_responses(texts_of_runs),
     ]
-    ranked: set[str] = set()
     if scored is not None:
         for fault in faults_of(scored):
-            # The reader lists the debates and the turns without a verdict.
-            missing = reader_link(verdict="none", run=fault[0])
-            all_faults.append((*fault, missing if fault[2].startswith("missing ") else ""))
-        ranked.update(row.run for row in scored.rows)
-    for source in sources:
-        places = [f"debate {at}" for at, debate in enumerate(source.debates, 1) if debate == LOST]
-        if places:
-            # Of a run with a rank, the scores count them.
+            # The reader lists the debates and the turns without a verdict, but no missing turns.
+            missing = reader_link(verdict="none", run=fault.run)
+            is_listed = fault.what in ("missing debate", "missing verdict")
+            all_faults.append(fault._replace(link=missing if is_listed else ""))
+    for run, source in enumerate(sources):
+        lost = source.lost
+        number = len(lost)
+        if source.name in ranked:
+            number = 0  # the scores count them
+            lost = [
+                f"{topic.line}. {topic.claim.rstrip('.')}"
+                for topic in all_topics
+                if source.debates and run not in topic.runs and 2 * len(topic.runs) >= len(sources)
+            ]
+        if lost:
+            text = f"{count_of(len(lost), 'lost debate')}: {'; '.join(lost)}"
             all_faults.append(
-                (
-                    source.name,
-                    0 if source.name in ranked else len(places),
-                    f"{count_of(len(places), 'lost debate')}: {names_of(places)}",
-                    "",
-                )
+                RunFault(source.name, number, shorten(text, 2000), what="missing debate")
             )
 
     faulty: Counter[str] = Counter()
-    links_of: dict[str, list[str]] = {}
-    for name, number, _, link in all_faults:
-        faulty[name] += number
-        if number:
-            links_of.setdefault(name, []).append(link)
+    kinds_of: dict[str, Counter[tuple[str, str]]] = {}
+    for fault in all_faults:
+        faulty[fault.run] += fault.number
+        if fault.number:
+            kinds_of.setdefault(fault.run, Counter())[fault.what, fault.link] += fault.number
     cost_heads, cost_rows = costs_of(costs or files_of_runs)
     data = {
         "title": title or "touche-rad report",
         "boards": all_boards,
-        "warnings": [f"not scored: {', '.join(refused)}", *warnings] if refused else warnings,
+        "warnings": [f"not scored: {not_scored}", *warnings] if not_scored else warnings,
         "equal": RANKS,
         "abouts": {source.name: source.origin.about for source in sources},
         "judges": {source.name: source.origin.plugin("judge") for source in sources},
-        "faults": all_faults,
-        "badges": {name: _badge(faulty[name], *links) for name, links in links_of.items()},
+        "faults": [fault[:4] for fault in all_faults],
+        "badges": {name: _badge(numbers) for name, numbers in kinds_of.items()},
         "files": page_table(
             "Files",
-            [*_FILE_HEADS, "faults"],
-            [[*row, faulty[row[0]]] for row in _files(sources, refused, ratings, labels)],
+            _FILE_HEADS,
+            [[*row, faulty[row[0]]] for row in rows_of_files],
         ),
         **responses,
     }
@@ -264,9 +307,11 @@ def write_report(
     page = _write(out, data, sections, seed)
     sentences = [all_boards[0]["title"], *all_boards[0]["text"]] if all_boards else []
     refused |= unscored
-    # Faults without a number are counted by others.
+    # Faults without a number are counted by others, which do not say why a line is invalid.
     warnings += faults_in_words(
-        fault[:3] for fault in all_faults if fault[1] and fault[0] not in refused
+        fault
+        for fault in all_faults
+        if fault.run not in refused and (fault.number or fault.what == _INVALID_LINE)
     )
     return ReportSummary(page, refused, warnings, sentences)
 
@@ -296,7 +341,7 @@ def _section(name: str, records: Iterable[tuple[dict[str, Any], Any]]) -> _Secti
 
 
 _COST_NOTE: Final = "Calls run in parallel, so the sum of their seconds is more than the run took."
-_FILE_HEADS: Final = (*("name", "finished", "kind", "debater", "judge", "lines", "file", "sha256"),)
+_FILE_HEADS: Final = "name finished kind debater judge lines file sha256 faults".split()
 
 
 def _files(
@@ -323,18 +368,33 @@ def _files(
     for name, path, kind in others:
         public = path is labels and is_public(path)
         file = str(path) if public else path.name
-        yield name, "", kind, "", "", None, file, "" if public else sha256_of(path)
+        yield (
+            name,
+            "",
+            kind,
+            "",
+            "",
+            None,
+            file,
+            "" if public else [sha256_of(path), "num hash"],
+        )
 
 
 def _faults_of_sources(
-    sources: Sequence[Source], skipped: Mapping[Path, BadLines], tournaments: Iterable[Path]
-) -> Iterator[LinkedFault]:
+    sources: Sequence[Source],
+    skipped: Mapping[Path, BadLines],
+    tournaments: Iterable[Path],
+    ranked: Collection[str],
+) -> Iterator[RunFault]:
     """Yield invalid lines, fallbacks, and verdicts in part."""
     for source in sources:
         lines = skipped[source.path]
         if lines.count:
-            text = f"{count_of(lines.count, 'invalid line')} skipped; the first: {lines.first}"
-            yield source.name, lines.count, text, ""
+            # The scores of a judge's run count them as missing debates.
+            is_counted = source.kind is Kind.EVALUATIONS and source.name in ranked
+            number = 0 if is_counted else lines.count
+            text = f"invalid lines skipped: {lines}"
+            yield RunFault(source.name, number, text, what=_INVALID_LINE)
         origin = source.origin
         # The board of a tournament names the fallbacks of the speeches.
         if source.path.parent in tournaments:
@@ -342,41 +402,45 @@ def _faults_of_sources(
             origin = replace(origin, status=status, judged={})
         for what, counts in replace(source, origin=origin).fallbacks.items():
             link = reader_link(mark=_MARKS[what], run=source.name) if what in _MARKS else ""
-            yield source.name, counts[0], say_replaced({what: counts}), link
+            yield RunFault(source.name, counts[0], say_replaced({what: counts}), link, "fallback")
         reasons = [
             judgement.outcome.reason
             for judgement in source.judgements
             if judgement.outcome.decision is not None and judgement.outcome.reason
         ]
         if reasons:
-            yield (
+            yield RunFault(
                 source.name,
                 len(reasons),
                 f"{len(reasons)} of {len(source.judgements)} verdicts are in part; "
                 f"the first: {reasons[0]}",
-                "",
             )
 
 
-def _badge(number: int, link: str, *others: str) -> tuple[str, str]:
-    """Return what stands beside a run in the ranking: how many faults of what kind, and a link."""
-    link = "" if others else link
-    return count_of(number, *_BADGES.get(link.partition("&run=")[0], ("fault",))), link
+def _badge(kinds: Mapping[tuple[str, str], int]) -> tuple[str, str]:
+    """Return what stands beside a run in the ranking: its faults of each kind, and a link."""
+    counts: Counter[str] = Counter()
+    for (what, _), number in kinds.items():
+        counts[what] += number
+    (_, link), *others = kinds
+    return ", ".join(map(count_of, counts.values(), counts)), "" if others else link
 
 
-def _odd_responses(texts: Mapping[str, Sequence[str]]) -> Iterator[LinkedFault]:
+def _odd_responses(texts: Mapping[str, Sequence[str]]) -> Iterator[RunFault]:
     """Yield how many answers of each run are empty, or have more words than the task allows."""
     for name, answers in texts.items():
         empty = sum(map(is_blank, answers))
         if empty:
-            yield name, empty, f"{empty} of {len(answers)} answers are empty", ""
+            text = f"{empty} of {len(answers)} answers are empty"
+            yield RunFault(name, empty, text, what="empty answer")
         long = sum(count_words(text) > WORD_LIMIT for text in answers)
         if long:
-            yield (
+            yield RunFault(
                 name,
                 long,
                 f"{count_of(long, 'response')} with more than {WORD_LIMIT} words",
                 reader_link(mark="long", run=name),
+                "too long answer",
             )
 
 
@@ -409,7 +473,7 @@ def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], see
     if is_file:
         write_text(out, page)
         return out
-    out.mkdir(parents=True, exist_ok=True)
+    make_folder(out)
     write_text(out / INDEX, page)  # first, because it may be refused
     folder = out / DATA
     folder.mkdir(exist_ok=True)
@@ -427,6 +491,7 @@ def _score(
     policy: Policy,
     seed: int,
     bad: BadLines,
+    baselines: Sequence[Path],
 ) -> Scored | None:
     if labels is None:
         return None
@@ -461,4 +526,12 @@ def _score(
         return score_contests(fitting, labels, seed=seed, bad=bad)
     is_of_people = truth is Kind.LABELS and are_debaters(fitting.values(), labels, policy, criteria)
     scores: Callable[..., Scored] = score_people if is_of_people else score
-    return scores(fitting, labels, criteria=criteria, policy=policy, seed=seed, bad=bad)
+    return scores(
+        fitting,
+        labels,
+        criteria=criteria,
+        policy=policy,
+        seed=seed,
+        bad=bad,
+        baselines=baselines,
+    )

@@ -2,9 +2,8 @@
 /* The tab Ranking: the finding, and a row for each run. */
 {
   const { html, number, signed, between, count } = rad;
-  const { data, range, Table, Matrix } = rad.report;
+  const { data, range, Faults, Table, Matrix } = rad.report;
 
-  /* A value and its interval over the band of the baseline. */
   const Interval = ({ row, base, at }) => {
     const { value, low, high } = row;
     return html`<svg class="interval" role="img" aria-label=${between(low, high) || "no interval"}>
@@ -40,7 +39,6 @@
       <span class=${sure ? "sure" : "soft"}>${signed(difference)}</span>
     </span>`;
   };
-  /* At most five round values inside a range. */
   const ticks = (low, high) => {
     const power = 10 ** Math.floor(Math.log10(high - low || 1));
     const step = [0.1, 0.2, 0.5, 1, 2]
@@ -51,7 +49,6 @@
     const digits = step < 0.1 ? 2 : Number(step < 1);
     return range(size).map((at) => [(first + at) * step, number((first + at) * step, digits)]);
   };
-  /* What a row opens. */
   const Details = ({ row, board }) => {
     const words = data.lengths?.[row.run];
     return html`<div class="opened">
@@ -68,20 +65,13 @@
             return html`<span>${head} ${Array.isArray(cell) ? signed(cell[0]) : cell}</span>`;
           })}
         </p>
-        ${words && html`<p class="soft">Words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
-        ${data.faults.map(
-          ([name, , text, href]) =>
-            name === row.run &&
-            html`<p class="notice error">
-              ${rad.report.hasDebates && href ? html`<a href=${href}>${text}</a>` : text}
-            </p>`,
-        )}
+        ${words && html`<p class="soft">Mean words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
+        <${Faults} runs=${[row.run]} />
       </div>
       ${row.details && html`<${Table} ...${row.details} />`}
     </div>`;
   };
 
-  /* The ten turns where two runs differ on most criteria. */
   const differing = (pair) => {
     const { claims, names, keys } = rad.report.debates();
     const runs = pair.map((name) => names.indexOf(name));
@@ -91,8 +81,7 @@
         const differs = (_, at) =>
           first.letter(runs[0], turn, at) !== second.letter(runs[1], turn, at);
         const at = `d${index + 1}-t${turn + 1}`;
-        const [maxim, ...others] = keys.filter(differs);
-        return { at, text, turn, maxim, size: maxim ? others.length + 1 : 0 };
+        return { at, text, turn, size: keys.filter(differs).length };
       });
     });
     return turns
@@ -100,9 +89,9 @@
       .sort((a, b) => b.size - a.size)
       .slice(0, 10)
       .map(
-        ({ at, text, turn, maxim, size }) =>
+        ({ at, text, turn, size }) =>
           html`<li>
-            <a href=${rad.address.text({ at, maxim, with: runs.join(".") })}>${text}</a>${" "}
+            <a href=${rad.address.text({ at, with: runs.join(".") })}>${text}</a>${" "}
             <span class="soft">turn ${turn + 1}, ${count(size, "criterion", "criteria")}</span>
           </li>`,
       );
@@ -115,23 +104,24 @@
     const [run, , figures = []] =
       (pair[1] && board.pairs.find((row) => pair.every((name) => row.includes(name)))) || [];
     const [text, ...others] = figures.map(([difference, low, high]) => {
-      const ends = run === pair[0] ? [low, high] : [-high, -low];
-      const size = run === pair[0] ? difference : -difference;
+      const [size, ...ends] =
+        run === pair[0] ? [difference, low, high] : [-difference, -high, -low];
       return `${signed(size)} ${low === null ? "" : between(...ends)}`;
     });
     return html`<section class="reason pair" role="status">
       <button class="plain" aria-label="Compare no runs" onClick=${clear}>×</button>
       <p>
         <b>${pair.join(" − ")}: </b>
-        ${pair[1] ? `${text} ${figures[0][3] ? "" : "not "}significant, p ${figures[0][4]} (Holm).` : "select a second run."}
+        ${pair[1] ? `${text} ${figures[0][3] ? "" : "not "}significant, p\u00a0${figures[0][4]} (Holm).` : "select a second run."}
       </p>
       <p class="row soft num">
         ${others.map(
           (other, at) =>
             html`<span class=${figures[at + 1][3] && "sure"}>${board.compared[at]} ${other}</span>`,
-        )}
+        )}${others.length > 0 && html`<span>bold: significant</span>`}
       </p>
-      ${turns.length > 0 && html`<p class="soft">They differ most on:</p>`}
+      <${Faults} runs=${pair} />
+      ${turns.length > 0 && html`<p>They differ most on:</p>`}
       <ol>
         ${turns}
       </ol>
@@ -139,7 +129,6 @@
   };
 
   const Row = ({ row, board, base, at, most, open, toggle, pair, pick }) => {
-    const [, head, tail] = /^(.*?)(.{0,8})$/su.exec(row.run);
     const [badge, link] = data.badges[row.run] || [];
     const href = rad.report.hasDebates && link;
     return html`<tr class=${row.baseline ? "base" : ""}>
@@ -149,11 +138,10 @@
             <button
               class="sort"
               aria-expanded=${open}
-              aria-label=${row.run}
               title=${[row.run, data.abouts[row.run] || row.about].filter(Boolean).join(": ")}
               onClick=${toggle}
             >
-              <bdi><span>${head}</span><span>${tail}</span></bdi>
+              <bdi>${row.run}</bdi>
             </button>
             ${badge && html`<a class="faults" href=${href || "#ranking"} onClick=${!href && toggle} aria-label="${row.run}: ${badge}">${badge}</a>`}
             ${
@@ -187,20 +175,20 @@
 
   const Rows = ({ board }) => {
     const [opened, setOpened] = rad.useState([]);
-    const [pair, setPair] = rad.useState([]);
+    const [pair, setPair] = rad.useState(board.pair || []);
+    board.pair = pair; // for when the tab is opened again
     const { rows, columns, measure } = board;
-    const isBase = ({ run, baseline }) => (board.base ? run === board.base : baseline);
-    const base = rows.find((row) => isBase(row) && row.value !== null);
+    const base = rows.find(
+      ({ run, baseline, value }) => (board.base ? run === board.base : baseline) && value !== null,
+    );
     const values = rows
       .flatMap((row) => [row.low, row.value, row.high])
       .filter((value) => value !== null);
     const low = Math.min(...values);
     const high = Math.max(...values);
-    const at = (value) => Math.round(1000 + (8000 * (value - low)) / (high - low || 1)) / 100;
-    const differences = rows.flatMap((row) =>
-      row.cells.map((cell) => (Array.isArray(cell) ? cell[0] : 0)),
-    );
-    const most = Math.max(...differences.map(Math.abs), 0.01);
+    const at = (value) => 10 + (80 * (value - low)) / (high - low || 1);
+    const cells = rows.flatMap((row) => row.cells).filter(Array.isArray);
+    const most = Math.max(0.01, ...cells.map(([difference]) => Math.abs(difference)));
     const flip = (list, name) =>
       list.includes(name) ? list.filter((run) => run !== name) : [...list, name];
     return html`<div class="scroll" tabindex="0" role="group" aria-label="Ranking by ${measure}">
@@ -215,7 +203,8 @@
                   values.length > 0 &&
                   ticks(low, high).map(
                     ([tick, text]) =>
-                      at(tick) < 86 && html`<i style=${{ left: `${at(tick)}%` }}>${text}</i>`,
+                      at(tick) < 94 - 4 * text.length &&
+                      html`<i style=${{ left: `${at(tick)}%` }}>${text}</i>`,
                   )
                 }
               </td>
@@ -237,14 +226,13 @@
         </table>
       </div>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("≈")) && data.equal}${base && " *: a baseline, without a rank."}${board.pairs.length > 0 && " Select two runs to compare them."}
+        ${rows.some(({ place }) => place.startsWith("≈")) && data.equal}${base && " *: a baseline, without a rank."}${board.pairs.length > 0 && " Select two runs to compare them."}${columns.length > 0 && html`<span class="dropped">A wider window shows more columns; a name opens them.</span>`}
       </p>
       ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };
 
   const Ranking = () =>
     data.boards.map((board, at) => {
-      /* True of all results of a run. */
       const whole = data.faults
         .filter(([, size, text]) => text.startsWith(`${size} of ${size} `))
         .map(([name, , text]) => `${name}: ${text}`);

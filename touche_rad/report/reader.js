@@ -84,7 +84,6 @@
       }
     };
 
-    /* More rows are drawn as one scrolls. */
     const [drawn, draw] = rad.useState(30);
     const size = Math.max(drawn, row + 15);
     const drawMore = ({ currentTarget: { scrollTop, clientHeight, scrollHeight } }) => {
@@ -99,7 +98,7 @@
       const bar = document.querySelector(".bar").offsetHeight;
       const { top } = reader.current.getBoundingClientRect();
       if (top < bar || top > innerHeight / 2) {
-        scrollTo({ top: Math.max(0, scrollY + top - bar - 8), behavior: "instant" });
+        scrollTo(0, scrollY + top - bar - 8);
       }
       const { offsetTop = 0 } = list.current.querySelector("[aria-current]")?.parentElement || {};
       const { scrollTop, clientHeight } = list.current;
@@ -132,10 +131,10 @@
       .filter(([field]) => state[field])
       .map(([field, label, options]) => {
         const [, chosen] = options.find(([value]) => value === state[field]) || [];
-        return [field, [label, chosen || state[field]].filter(Boolean).join(": ")];
+        return [field, `${label}: ${chosen || state[field]}`];
       });
     const groups = fields.map(([field, label, options]) => [
-      label || "Only",
+      label,
       options.map(([value, option]) => [`${field}=${value}`, option]),
     ]);
     const add = (value, select) => {
@@ -203,7 +202,7 @@
                   tabindex=${place === Math.max(row, 0) ? 0 : -1}
                   onClick=${open}
                 >
-                  <span class="claim" dir="auto">${line.item.index + 1}. ${line.item.text}</span>
+                  <span dir="auto">${rad.short(line.item.text, 65)}</span>
                   <${spec.Row} ...${line} state=${state} />
                 </a>
               </li>`;
@@ -222,7 +221,7 @@
           }
           ${
             item &&
-            html`<h2 dir="auto" id=${id(index)}>${index + 1}. ${item.text}</h2>
+            html`<h2 dir="auto" id=${id(index)}>${item.text}</h2>
               ${
                 value
                   ? html`<${spec.Item}

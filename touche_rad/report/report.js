@@ -4,14 +4,17 @@
   const { html } = rad;
   const tabs = [...document.querySelectorAll(".bar nav a")];
   const names = tabs.map((tab) => tab.hash.slice(1));
-  /* Each is made when it is first shown. */
   const views = {};
   const App = () => {
     const address = rad.report.useAddress();
     const { at = "" } = address;
-    /* Items are named by a letter and a number. */
     const named = /^[dwq]\d/.test(at) ? names.find((name) => name[0] === at[0]) : at;
     const name = names.includes(named) ? named : names[0];
+    const turnTo = (by) => () => tabs.at((names.indexOf(name) + by) % tabs.length).click();
+    rad.useMemo(() => {
+      rad.keys.clear();
+      rad.keys({ t: ["Next tab", turnTo(1)], T: ["Previous tab", turnTo(-1)] });
+    }, [name]);
     rad.useEffect(() => {
       for (const tab of tabs) {
         const isCurrent = tab.hash === `#${name}`;
@@ -20,7 +23,7 @@
           tab.scrollIntoView({ inline: "nearest" });
         }
       }
-      scrollTo({ top: 0, behavior: "instant" });
+      scrollTo(0, 0);
     }, [name]);
     const View = (views[name] ??= rad.report.tabs[name]());
     return html`<${View} key=${name} ...${{ address }} />`;

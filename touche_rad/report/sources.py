@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 from touche_rad import files
 from touche_rad.contest import Contest
@@ -31,11 +31,9 @@ from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, plugin_of
 from touche_rad.score.reference import known_reference, read_truth
+from touche_rad.score.shares import refuse_without_texts
 from touche_rad.score.validation import counts_of
 from touche_rad.score.words import names_of
-
-LOST: Final = (Debate(), ())
-"""A lost debate, which keeps its place and is not shown."""
 
 
 @frozen
@@ -103,6 +101,13 @@ class Source:
     judgements: Sequence[Judgement] = ()
 
     @property
+    def lost(self) -> list[str]:
+        """The lost debates, which are named after their lines."""
+        return [
+            f"debate-{at}" for at, (debate, _) in enumerate(self.debates, 1) if not debate.turns
+        ]
+
+    @property
     def fallbacks(self) -> dict[Result, tuple[int, int]]:
         """How many results of each kind are fallbacks, by the statuses or else by the lines."""
         of_lines = counts_of(self.path).replaced if self.debates else {}
@@ -115,15 +120,23 @@ def read_sources(
     origins: Mapping[Path, RunOrigin],
     skipped: Mapping[Path, BadLines],
     refused: dict[str, str],
+    *,
+    may_lack_texts: bool = False,
 ) -> list[Source]:
-    """Read the input files by name; those that cannot be read are added to `refused`."""
+    """Read the input files by name; those that cannot be read are added to `refused`.
+
+    Verdicts `may_lack_texts`, if labels say by position what they are on.
+    """
 
     def read(name: str, path: Path) -> Source:
         kind = files.detect_kind(path)
         bad = skipped[path]
         source = Source(name, path, kind, sha256_of(path), origins[path])
         if kind is Kind.EVALUATIONS:
-            return replace(source, debates=list(read_judged(path, criteria, bad)))
+            debates = list(read_judged(path, criteria, bad))
+            if not may_lack_texts:
+                refuse_without_texts(path, debates)
+            return replace(source, debates=debates)
         if kind in files.DEBATES:
             return replace(
                 source,
@@ -147,6 +160,22 @@ def read_sources(
     return sources
 
 
+def raters_of(sources: Sequence[Source]) -> list[str]:
+    """Return who gave the verdicts of each run: the judge of runs on several inputs, or the run.
+
+    Runs of one judge on the same input, such as with and without an index, are raters of their own.
+    """
+    judged = [
+        (source.origin.plugin("judge"), source.origin.status.get("identity", {}).get("input"))
+        for source in sources
+    ]
+    judges = [judge for judge, _ in judged]
+    return [
+        judge if judges.count(judge) > judged.count((judge, digest)) == 1 else source.name
+        for source, (judge, digest) in zip(sources, judged, strict=True)
+    ]
+
+
 def debates_of(
     sources: Sequence[Source], labels: Path | None, criteria: Criteria, labelled: Path | None = None
 ) -> Iterator[DebateOfRun]:
@@ -155,19 +184,25 @@ def debates_of(
     labels_by_words = _labels_by_words(sources, labels, criteria, labelled)
     for run, source in enumerate(sources):
         run_calls = calls(source.path)
-        for debate, verdicts in source.debates:
-            if (debate, verdicts) == LOST:
+        for line, (debate, verdicts) in enumerate(source.debates, 1):
+            if not debate.turns:  # it is lost
                 continue
             fallbacks = {
                 at
                 for at, turn in enumerate(debate.turns)
                 if turn.response is not None and fallback_of(turn.response.extra)
             }
-            of_debate = labels_by_words.get(digests(debate, unit), ())
             if not verdicts and source.kind is Kind.EVALUATIONS:
                 verdicts = ({},)
             yield DebateOfRun(
-                run, debate, verdicts, of_debate, run_calls, frozenset(fallbacks), unit
+                run,
+                debate,
+                verdicts,
+                labels_by_words.get(digests(debate, unit), ()),
+                run_calls,
+                frozenset(fallbacks),
+                unit,
+                line,
             )
 
 
@@ -186,6 +221,6 @@ def _labels_by_words(
     if reference is not None:
         return dict(zip(map(tuple, reference.turns), map(tuple, truth), strict=True))
     fitting = [source for source in sources if len(source.debates) == len(truth)]
-    best = min(fitting, key=lambda source: source.debates.count(LOST), default=None)
+    best = min(fitting, key=lambda source: len(source.lost), default=None)
     pairs = zip(best.debates if best else (), truth, strict=False)
     return {digests(debate, criteria.unit): tuple(of_debate) for (debate, _), of_debate in pairs}

@@ -2,34 +2,31 @@
 /* The tabs Claims, Agreement, Cost and Files. */
 {
   const { html } = rad;
-  const { data, tabs, Table, Matrix } = rad.report;
+  const { data, tabs, Faults, Table, Matrix } = rad.report;
   const page =
     ({ caption, note }, view) =>
     () =>
       html`<h1>${caption}</h1>
         ${note && html`<p class="soft">${note}</p>`} ${view}`;
-  /* Claims by runs; those that differ most are first. */
   tabs.claims = () => {
-    const { claims, names } = rad.report.debates();
+    const { claims, names, order } = rad.report.debates();
     const grids = data.claims.tables.map(({ caption, values }) => {
       const rows = claims.map(({ index, text, debates }) => {
         const at = `#d${index + 1}`;
-        const cells = names.map(
-          (_, run) =>
-            debates.some(({ runs }) => runs.includes(run)) && [
-              values[index][run],
-              "",
-              `${at}&with=${run}`,
-            ],
-        );
-        const known = cells.flatMap((cell) => cell?.[0] ?? []);
+        const cells = order.map((run) => {
+          const hasDebate = debates.some(({ runs }) => runs.includes(run));
+          return [hasDebate ? values[index][run] : "–", "", `${at}&with=${run}`];
+        });
+        const known = order.flatMap((run) => values[index][run] ?? []);
         const isWords = known.some(isNaN);
-        const spread = isWords ? `${new Set(known).size}` : Math.max(...known) - Math.min(...known);
-        return [[`${index + 1}. ${text}`, "", at], ...cells, known.length ? spread : 0];
+        const spread = isWords
+          ? `${new Set(known).size}`
+          : Math.round(1e4 * (Math.max(...known) - Math.min(...known))) / 1e4;
+        return [[text, "", at], ...cells, known.length ? spread : 0];
       });
       rows.sort((a, b) => b.at(-1) - a.at(-1));
       return html`<${Table}
-        heads=${["claim", ...names, "spread"]}
+        heads=${["claim", ...order.map((run) => names[run]), "spread"]}
         ...${{ caption, rows }}
         isGrid
       />`;
@@ -38,14 +35,5 @@
   };
   tabs.agreement = () => page(data.agreement, html`<${Matrix} ...${data.agreement} />`);
   tabs.cost = () => page(data.cost, html`<${Table} ...${data.cost} />`);
-  tabs.files = () =>
-    page(data.files, [
-      data.faults.map(
-        ([name, , text]) =>
-          html`<p class="notice error" role="note">
-            <b>${name}:</b> <span class="text">${text}</span>
-          </p>`,
-      ),
-      html`<${Table} ...${data.files} />`,
-    ]);
+  tabs.files = () => page(data.files, [html`<${Faults} />`, html`<${Table} ...${data.files} />`]);
 }

@@ -31,7 +31,6 @@
     </ul>`;
   };
 
-  /* The scores by dimension and speech, which open their comments. */
   const Timeline = ({ timeline: { speeches, rows }, sides }) => {
     const view = (score, comment) =>
       html`<details>
@@ -102,7 +101,11 @@
 
   /* Items are filtered by their tags: { name: [values] }. */
   const reader = (name, noun, nouns, View, about) => () => {
-    const items = rad.island(`data-${name}`).map((item, index) => ({ ...item, index }));
+    const items = rad.island(`data-${name}`).map((item, index) => ({
+      ...item,
+      index,
+      text: `${index + 1}. ${item.text}`,
+    }));
     const tags = [...new Set(items.flatMap((item) => Object.keys(item.tags)))];
     const valuesOf = (tag) => [...new Set(items.flatMap((item) => item.tags[tag]))];
     const spec = { name, noun, nouns, items, about };
@@ -117,7 +120,7 @@
     };
     spec.Row = ({ item }) => html`<span class="soft">${item.about}</span>`;
     spec.Item = ({ item, value, ...rest }) =>
-      html`<p class="soft">${item.id} · ${item.about}</p>
+      html`<p class="soft">${item.id}</p>
         <${View} ...${rest} record=${value[item.place]} />`;
     return ({ address }) => html`<${rad.report.Reader} ...${{ spec, address }} />`;
   };

@@ -31,6 +31,7 @@ from touche_rad.errors import describe
 from touche_rad.events import Event, EventKind
 from touche_rad.files.records import drop_keys
 from touche_rad.frozen import frozen
+from touche_rad.lists import runs_of
 from touche_rad.plugins import (
     ArgumentIndex,
     Configured,
@@ -186,7 +187,7 @@ class Answerer:
         )
         failures.add(fallback, cause)
         response = answer.response
-        marked = response.model_copy(update={"extra": {**response.extra, **fallback.mark}})
+        marked = response.replace(extra={**response.extra, **fallback.mark})
         return replace(answer, response=marked, fallback=fallback)
 
 
@@ -274,12 +275,11 @@ def guard(
         argument: Argument | None = citation
         if index is not None:
             argument = index.get(citation.id)
-            if argument is not None:
-                further = drop_keys(citation.model_extra or {}, argument.model_extra or {})
-                argument = argument.model_copy(update=further) if further else argument
         if argument is None:
             events.append(EventKind.UNKNOWN_ARGUMENT.event(f"{citation.id!r} is not in the index"))
         else:
+            further = drop_keys(citation.model_extra or {}, argument.model_extra or {})
+            argument = argument.model_copy(update=further) if further else argument
             record = dict(argument)
             valid = writable(record)
             if len(valid) < len(record):
@@ -345,9 +345,7 @@ _WORDS_OF_RUN: Final = 8
 
 
 def _runs(text: str) -> frozenset[tuple[str, ...]]:
-    all_words = words(text)
-    starts = range(len(all_words) - _WORDS_OF_RUN + 1)
-    return frozenset(tuple(all_words[start : start + _WORDS_OF_RUN]) for start in starts)
+    return frozenset(runs_of(words(text), _WORDS_OF_RUN))
 
 
 @cache

@@ -11,12 +11,13 @@ import logging
 import re
 import sys
 import traceback
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from touche_rad.debate import FALLBACK
-from touche_rad.errors import ToucheRadError, WorkError, safe_lines, traceback_text
+from touche_rad.debate import FALLBACK, Response
+from touche_rad.errors import ToucheRadError, WorkError, innermost, safe_lines, traceback_text
 from touche_rad.files.outputs import Result
 from touche_rad.files.records import append_text
 from touche_rad.frozen import frozen
@@ -31,7 +32,14 @@ ANSWERS: Final = "answers"
 """The name of the count of answers."""
 UTTERANCES: Final = "utterances"
 """The kind of the simulated user's results; a debate has as many utterances as answers."""
+_UNCITED: Final = "answers citing nothing"
 _LONGEST_REASON: Final = 300
+
+
+def uncited(answers: Iterable[Response | None]) -> dict[Result, int]:
+    """Count the answers that cite no argument; empty if there are none."""
+    count = sum(answer is not None and not answer.arguments for answer in answers)
+    return {_UNCITED: count} if count else {}
 
 
 class FallbackStop(WorkError):
@@ -108,7 +116,7 @@ class FailureLog:
 
     def add(self, fallback: Fallback, error: BaseException) -> None:
         """Log the first failure of its kind and write its traceback."""
-        error = _innermost(error)
+        error = innermost(error)
         kind = (fallback.plugin, fallback.kind, fallback.place)
         is_new = kind not in self._seen
         self._seen.add(kind)
@@ -121,14 +129,15 @@ class FailureLog:
         if is_new:
             self._write(fallback.cause, error)
 
-    def check(self, *fallbacks: Fallback) -> None:
-        """Check the results of a turn before they are kept.
+    def check(self, *fallbacks: Fallback) -> tuple[Fallback, ...]:
+        """Return the fallbacks of a turn, whose results are kept.
 
         Raises:
             FallbackStop: A result is a fallback, and the run is strict.
         """
         if self.strict and fallbacks:
             raise FallbackStop(f"stopped at the first fallback (--strict): {fallbacks[0].cause}")
+        return fallbacks
 
     def add_fault(self, what: str, error: Exception) -> None:
         """Write the traceback of a fault of ours, which no fallback answers for."""
@@ -166,7 +175,7 @@ def fallback_for(
     without_model: bool = False,
 ) -> Fallback:
     """Return the fallback for a failure of a plugin, whose class is in a module."""
-    inner = _innermost(error)
+    inner = innermost(error)
     return Fallback(
         plugin=plugin,
         by=by,
@@ -180,12 +189,6 @@ def fallback_for(
     )
 
 
-def _innermost(error: BaseException) -> BaseException:
-    while isinstance(error, BaseExceptionGroup):  # such as that of a task group
-        error = error.exceptions[0]
-    return error
-
-
 def describe_failure(plugin: str, error: BaseException) -> str:
     """Return what happened, in one line."""
     words = excerpt(error, _LONGEST_REASON)
@@ -193,8 +196,9 @@ def describe_failure(plugin: str, error: BaseException) -> str:
         return f"{plugin}: {error.problem} ({words})" if words else f"{plugin}: {error.problem}"
     if isinstance(error, InvalidResult):
         return f"{plugin} gave no valid result: {words}"
-    name = type(error).__name__
-    return f"{plugin} failed: {name}: {words}" if words else f"{plugin} failed: {name}"
+    # Our own errors are written for people.
+    name = "" if isinstance(error, WorkError) else type(error).__name__
+    return ": ".join(filter(None, (f"{plugin} failed", name, words)))
 
 
 def _place(error: BaseException, module_name: str) -> str:

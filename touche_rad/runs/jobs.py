@@ -10,11 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 from touche_rad.errors import ToucheRadError
+from touche_rad.frozen import frozen_by_name
 from touche_rad.plugins import Configured, Services, annotations_of, vectors_of
 from touche_rad.runs.work import Work
 
@@ -24,7 +24,7 @@ def index_in_words(identity: Mapping[str, Any]) -> str:
     return "with an index" if "index" in identity else "without an index (-i)"
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen_by_name
 class JobSpec(ABC):
     """A run, before anything is opened or made."""
 

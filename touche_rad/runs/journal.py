@@ -16,14 +16,12 @@ from pydantic import TypeAdapter
 from touche_rad.errors import WorkError
 from touche_rad.files.append_log import IDENTITY, AppendLog, LogKind, read_at, read_log
 from touche_rad.files.outputs import is_output_of, read_status
-from touche_rad.files.records import JsonObject
+from touche_rad.files.records import JOURNAL, JsonObject, path_beside
 from touche_rad.runs.work import Done
 from touche_rad.text import map_texts, redact, redact_line
 
 K = TypeVar("K", int, str)
 
-SUFFIX: Final = ".part"
-"""Suffix of the journal of a run."""
 UNIT: Final = "unit"
 RUN: Final = LogKind(
     "run",
@@ -35,19 +33,14 @@ RUN: Final = LogKind(
 _DONE: Final = TypeAdapter(Done)
 
 
-def journal_beside(out: Path) -> Path:
-    """Return the path of the journal of a run's output."""
-    return out.with_name(f"{out.name}{SUFFIX}")
-
-
 def is_finished(out: Path, identity: Mapping[str, Any]) -> bool:
     """Whether an output is of a finished run with this identity, and no run is to replace it."""
-    return not journal_beside(out).exists() and is_output_of(out, identity)
+    return not path_beside(out, JOURNAL).exists() and is_output_of(out, identity)
 
 
 def identity_of(out: Path) -> Mapping[str, Any]:
     """Return the identity of the run that an output is of, finished or not; empty if unknown."""
-    journal = journal_beside(out)
+    journal = path_beside(out, JOURNAL)
     if journal.is_file():
         with suppress(StopIteration, LookupError, ValueError):
             identity: Mapping[str, Any] = next(read_log(journal, RUN)).record[IDENTITY]

@@ -37,9 +37,9 @@ from touche_rad.errors import describe
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.evidence.instructions import flags
 from touche_rad.files.formats import Judgeable
-from touche_rad.frozen import frozen
+from touche_rad.frozen import frozen, frozen_by_name
 from touche_rad.plugins import Configured, LoadedJudge, LoadedPanel, Services
-from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for
+from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallback_for, uncited
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import clean
@@ -282,7 +282,11 @@ def work(
             events.append(EventKind.INSTRUCTION.event(sentence).at(debate.id, turn))
         verdicts = tuple(of_turn.verdicts for of_turn in turns)
         line = files.evaluation_line(files.Evaluation(debate, verdicts, criteria))
-        return Done((line,), {VERDICTS: sum(map(len, verdicts))}, tuple(events), tuple(fallbacks))
+        counts = {
+            VERDICTS: sum(map(len, verdicts)),
+            **uncited(turn.response for turn in debate.turns),
+        }
+        return Done((line,), counts, tuple(events), tuple(fallbacks))
 
     return Work("judge", source, read, do, identity, cached.end)
 
@@ -383,13 +387,14 @@ async def _judge_whole(
     return turns
 
 
-@dataclass(frozen=True, kw_only=True)
-class JudgeJob(JobSpec):
-    """Judge each response of recorded debates."""
+@frozen_by_name
+class JudgingJob(JobSpec):
+    """Judge recorded debates."""
 
     verb = "judge"
     title = "judging"
-    judge: Configured[LoadedJudge]
+    judge: Configured[object]
+    """A judge of responses, or a panel."""
 
     @property
     def plugins(self) -> Sequence[Configured[object]]:
@@ -400,6 +405,13 @@ class JudgeJob(JobSpec):
     def settings(self) -> dict[str, Any]:
         """The judge."""
         return {"judge": self.judge.tag}
+
+
+@frozen_by_name
+class JudgeJob(JudgingJob):
+    """Judge each response of recorded debates."""
+
+    judge: Configured[LoadedJudge]
 
     def open(self, services: Services) -> Work[Judgeable]:
         """Make the judge, with the index only if it says that it reads one."""

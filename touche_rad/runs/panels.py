@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import logging
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any, Final, TypeVar
@@ -22,13 +20,20 @@ from touche_rad.files.append_log import AppendLog, LogKind
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.files.outputs import Result
 from touche_rad.files.records import dump, parse
+from touche_rad.frozen import frozen_by_name
 from touche_rad.plugins import Configured, LoadedPanel, Services
 from touche_rad.runs.fallbacks import FailureLog, Fallback
-from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.journal import Journal
-from touche_rad.runs.judging import CALLS, FAILURES, VERDICTS, NoVerdict, report_fallback
+from touche_rad.runs.judging import (
+    CALLS,
+    FAILURES,
+    VERDICTS,
+    JudgingJob,
+    NoVerdict,
+    report_fallback,
+)
 from touche_rad.runs.work import Done, Work
-from touche_rad.text import excerpt
+from touche_rad.text import digest_of_text, excerpt
 
 T = TypeVar("T")
 
@@ -53,7 +58,7 @@ class Recorded:
     ) -> Done:
         """Return the recorded result of a unit, or do its work and record it, unless it failed."""
         text = json.dumps({**key, "version": __version__}, sort_keys=True, default=str)
-        digest = hashlib.sha256(text.encode()).hexdigest()
+        digest = digest_of_text(text)
         if digest in self._journal.places:
             return next(self._journal.read([digest]))
         done = await work(item)
@@ -95,7 +100,7 @@ async def judge_contest(
                 use.failures.clear()
             failure = use.failure
             if not outcome.reason:
-                outcome = outcome.model_copy(update={"reason": "the panel named no winner"})
+                outcome = outcome.replace(reason="the panel named no winner")
     except (CallTimeout, NoVerdict) as error:
         outcome = Outcome(winner=None, reason=str(error))
         failure = NoVerdict(str(error))
@@ -119,7 +124,7 @@ def work(
 
     def read(bad: files.BadLines) -> Iterator[Contest]:
         for number, contest in enumerate(files.read_contests(source, bad), 1):
-            yield contest if contest.id else contest.model_copy(update={"id": str(number)})
+            yield contest if contest.id else contest.replace(id=str(number))
 
     async def judge(failures: FailureLog, contest: Contest) -> Done:
         contests = [contest, contest.swapped()] if swap else [contest]
@@ -133,9 +138,8 @@ def work(
         all_fallbacks: list[Fallback] = []
         events: list[Event] = []
         for outcome, fallbacks in results:
-            failures.check(*fallbacks)
+            all_fallbacks += failures.check(*fallbacks)
             outcomes.append(outcome)
-            all_fallbacks += fallbacks
             if outcome.reason:
                 kind = EventKind.UNJUDGED if outcome.decision is None else EventKind.JUDGED_IN_PART
                 events.append(
@@ -172,31 +176,19 @@ def work(
     return Work("judge", source, read, do, {**identity, "swap": swap})
 
 
-@dataclass(frozen=True, kw_only=True)
-class PanelJob(JobSpec):
+@frozen_by_name
+class PanelJob(JudgingJob):
     """Judge recorded debates as a whole."""
 
-    verb = "judge"
-    title = "judging"
-    panel: Configured[LoadedPanel]
+    judge: Configured[LoadedPanel]
     swap: bool = False
     """Judge each debate a second time with its sides swapped."""
-
-    @property
-    def plugins(self) -> Sequence[Configured[object]]:
-        """The panel."""
-        return (self.panel,)
-
-    @property
-    def settings(self) -> dict[str, Any]:
-        """The panel."""
-        return {"judge": self.panel.tag}
 
     def open(self, services: Services) -> Work[Contest]:
         """Make the panel."""
         return work(
             self.source,
-            self.panel.make(services),
+            self.judge.make(services),
             swap=self.swap,
             identity=self.identity(services),
             deadline=self.deadline,

@@ -22,13 +22,12 @@ from touche_rad.files.outputs import (
     is_output_of,
     read_status,
     sha256_of,
-    status_beside,
 )
-from touche_rad.files.records import write_json
+from touche_rad.files.records import JOURNAL, path_beside, write_json
 from touche_rad.frozen import frozen
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
-from touche_rad.runs.journal import RUN, SUFFIX, UNIT, parse_unit
+from touche_rad.runs.journal import RUN, UNIT, parse_unit
 from touche_rad.runs.shard import SHARD, UNITS, Shard
 from touche_rad.runs.work import Progress, Tally
 from touche_rad.text import map_texts, redact
@@ -95,7 +94,7 @@ def find_parts(folders: Sequence[Path]) -> list[Part]:
 
 
 def _is_begun(folder: Path) -> bool:
-    return folder.is_dir() and any(folder.glob(f"*{SUFFIX}"))
+    return folder.is_dir() and any(folder.glob(f"*{JOURNAL}"))
 
 
 def _read(folder: Path) -> Part:
@@ -154,7 +153,7 @@ def merge_parts(
                 progress(tally.units, total)
             if content.hexdigest() != part.status.sha256:
                 raise WorkError(f"{units} is not of {part.run.name}: make shard {part.shard} again")
-    errors = (part.run.with_name(f"{part.run.name}{ERRORS}") for part in parts)
+    errors = (path_beside(part.run, ERRORS) for part in parts)
     usage = Usage()
     for status in statuses:
         if status.usage:
@@ -181,5 +180,5 @@ def merge_parts(
         seconds=round((finished - started).total_seconds(), 3),
         **first.setup,
     )
-    write_json(status_beside(out), map_texts(merged.model_dump(mode="json"), redact))
+    write_json(path_beside(out, STATUS), map_texts(merged.model_dump(mode="json"), redact))
     return merged

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, Literal, Self
@@ -13,11 +13,20 @@ from touche_rad.debate import Debate, Response, Turn
 from touche_rad.events import Event
 from touche_rad.files.records import dump
 from touche_rad.files.simulations import simulation_record, user_turn
+from touche_rad.frozen import frozen_by_name
 from touche_rad.plugins import Configured, LoadedDebater, Services
 from touche_rad.runs.answering import Answerer, make_answerer
-from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES, FailureLog, Fallback, fallback_for
+from touche_rad.runs.fallbacks import (
+    ANSWERS,
+    UTTERANCES,
+    FailureLog,
+    Fallback,
+    fallback_for,
+    uncited,
+)
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.work import Done, Work
+from touche_rad.samples import TURNS
 from touche_rad.users import Speaker, UserChoice, UserSimulator, describe_user
 
 
@@ -27,7 +36,7 @@ def simulate(
     user: UserSimulator | Speaker,
     *,
     identity: Mapping[str, Any],
-    turns: int = 5,
+    turns: int = TURNS,
 ) -> Work[Debate]:
     """Return the work of simulating a debate on every claim of a file of claims or debates.
 
@@ -39,7 +48,7 @@ def simulate(
 
     async def do(claim: Debate, failures: FailureLog) -> Done:
         """Simulate the debate on one claim."""
-        debate = claim.model_copy(update={"turns": (), "wire": {}})
+        debate = claim.replace(turns=(), wire={})
         events: list[Event] = []
         fallbacks: list[Fallback] = []
         for turn in range(turns):
@@ -55,28 +64,27 @@ def simulate(
                     turn=turn + 1,
                 )
                 failures.add(fallback, utterance.error)
-                failures.check(fallback)
-                fallbacks.append(fallback)
+                fallbacks += failures.check(fallback)
                 mark = fallback.mark
             debate = debate.with_utterance(utterance.utterance, **mark)
             answer = await answerer.answer(debate, failures=failures)
             debate = debate.with_response(answer.response)
             events += (event.at(claim.id, turn) for event in (*utterance.events, *answer.events))
             if answer.fallback is not None:
-                failures.check(answer.fallback)
-                fallbacks.append(answer.fallback)
+                fallbacks += failures.check(answer.fallback)
         configuration = {
             "topic": {"description": debate.claim},
             "user": describe_user(speaker.user, debate),
             "maxTurns": turns,
         }
         line = simulation_line(debate, configuration, system)
-        return Done((line,), {ANSWERS: turns}, tuple(events), tuple(fallbacks))
+        counts = {ANSWERS: turns, **uncited(turn.response for turn in debate.turns)}
+        return Done((line,), counts, tuple(events), tuple(fallbacks))
 
     def claims(bad: files.BadLines) -> Iterator[Debate]:
         """Name each claim as readers of the run name its debate, whose line has no id."""
         for number, claim in enumerate(files.read_claims(source, bad), 1):
-            yield claim.model_copy(update={"id": f"debate-{number}"})
+            yield claim.replace(id=f"debate-{number}")
 
     full_identity = {"user": speaker.name, **identity, "turns": turns}
     return Work("simulate", source, claims, do, full_identity)
@@ -123,8 +131,7 @@ def respond(
             responses[turn] = answer.response
             events += (event.at(debate.id, turn) for event in answer.events)
             if answer.fallback is not None:
-                failures.check(answer.fallback)
-                fallbacks.append(answer.fallback)
+                fallbacks += failures.check(answer.fallback)
         if shape == "responses":
             lines = [
                 files.response_line(debate.before_response(turn), turn, response)
@@ -143,9 +150,10 @@ def respond(
                 **(record["simulation"].get("configuration") or {}),
             }
             head = {"id": debate.id} if "id" in record else {}
-            answered = debate.model_copy(update={"turns": turns})
+            answered = debate.replace(turns=turns)
             lines = [simulation_line(answered, configuration, system, **head)]
-        return Done(tuple(lines), {ANSWERS: len(responses)}, tuple(events), tuple(fallbacks))
+        counts = {ANSWERS: len(responses), **uncited(responses.values())}
+        return Done(tuple(lines), counts, tuple(events), tuple(fallbacks))
 
     return Work(
         "respond",
@@ -156,7 +164,7 @@ def respond(
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen_by_name
 class _DebaterJob(JobSpec):
     """A run of one debater."""
 
@@ -184,7 +192,7 @@ class _DebaterJob(JobSpec):
         return {"debater": self.debater.tag, "max_words": self.max_words}
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen_by_name
 class RespondJob(_DebaterJob):
     """Answer the user turns of recorded debates."""
 
@@ -204,7 +212,7 @@ class RespondJob(_DebaterJob):
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@frozen_by_name
 class SimulateJob(_DebaterJob):
     """Play a debate on each claim with a simulated user."""
 

@@ -25,18 +25,18 @@ from touche_rad.errors import InputError, UserError, WorkError, why
 from touche_rad.events import Event, EventKind
 from touche_rad.files.append_log import IDENTITY, AppendLog, is_begun
 from touche_rad.files.outputs import (
+    STATUS,
     State,
     Status,
     is_output_of,
     read_status,
     sha256_of,
-    status_beside,
 )
-from touche_rad.files.records import write_json
+from touche_rad.files.records import JOURNAL, path_beside, write_json
 from touche_rad.models import ModelError
 from touche_rad.plugins.folder import keep_folder
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
-from touche_rad.runs.journal import RUN, Journal, journal_beside
+from touche_rad.runs.journal import RUN, Journal
 from touche_rad.runs.shard import SHARD, UNITS, Shard
 from touche_rad.runs.work import (
     Done,
@@ -74,8 +74,8 @@ def run(
         if out == STDOUT:
             raise Interrupted("stopped") from None
         raise Interrupted(
-            f"stopped; finished work is kept in {journal_beside(out)}: run the same command to "
-            "continue"
+            f"stopped; finished work is kept in {path_beside(out, JOURNAL)}: run the same command "
+            "to continue"
         ) from None
 
 
@@ -213,7 +213,7 @@ class Output:
     def __init__(self, path: Path, work: Work[Any], options: RunOptions) -> None:
         """Prepare; nothing is read or written."""
         self.path = path
-        self.log_path = journal_beside(path)
+        self.log_path = path_beside(path, JOURNAL)
         self.verb = work.verb
         self.options = options
         self.identity = dict(work.identity)
@@ -272,25 +272,20 @@ class Output:
             for done in self.journal.read(sorted(self.journal.places)):  # in the order of the input
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
-        status = self._status(
-            tally, "done", sha256=sha256_of(self.path) if self.path != STDOUT else ""
-        )
-        if self.options.status_path is not None:
-            write_json(self.options.status_path, map_texts(status.model_dump(mode="json"), redact))
-        return status
+        sha256 = sha256_of(self.path) if self.path != STDOUT else ""
+        return self._write_status(tally, "done", sha256=sha256)
 
     def stop(self, state: State, error: str) -> None:
         """Write the status of a run that did not finish; the journal is kept."""
         path = self.options.status_path
-        if path is None or (not self.total and path == status_beside(self.path)):
+        if path is None or (not self.total and path == path_beside(self.path, STATUS)):
             return  # nothing has happened to the output, so its status remains
         tally = Tally(units=self.units.start)
         if self.log_path.exists():
             for done in self.journal.read(sorted(self.journal.places)):
                 tally.add(done)
         with suppress(OSError):  # the first error is reported
-            status = self._status(tally, state, error=error)
-            write_json(path, map_texts(status.model_dump(mode="json"), redact))
+            self._write_status(tally, state, error=error)
 
     @property
     def warnings(self) -> tuple[Event, ...]:
@@ -299,11 +294,11 @@ class Output:
         warnings = list(options.warnings)
         if options.bad.count:
             warnings.append(
-                EventKind.UNREAD_LINES.event(
-                    f"lines that cannot be read: {options.bad.count}; "
-                    f"the first: {options.bad.first}"
-                )
+                EventKind.UNREAD_LINES.event(f"lines that cannot be read: {options.bad}")
             )
+        if options.bad.empty:
+            text = f"empty lines left out: {options.bad.say_empty()}"
+            warnings.append(EventKind.UNREAD_LINES.event(text))
         if self.copies is not None:
             warnings.append(self.copies)
         if options.model is not None:
@@ -318,8 +313,9 @@ class Output:
         done = f"{len(self.journal.places)} of {len(self.units)} done and kept in {self.log_path}"
         return f"{done}: {fix}run the same command to continue"
 
-    def _status(self, tally: Tally, state: State, **fields: Any) -> Status:
-        return tally.status(
+    def _write_status(self, tally: Tally, state: State, **fields: Any) -> Status:
+        """Return the status, which is also written if it has a place."""
+        status = tally.status(
             self.path,
             warnings=self.warnings,
             usage=self.options.model.usage if self.options.model is not None else None,
@@ -337,6 +333,9 @@ class Output:
             **self.options.setup,
             **fields,
         )
+        if self.options.status_path is not None:
+            write_json(self.options.status_path, map_texts(status.model_dump(mode="json"), redact))
+        return status
 
     @contextmanager
     def _writing(self, path: Path) -> Iterator[None]:

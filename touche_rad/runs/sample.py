@@ -66,15 +66,18 @@ async def sample(
     # A plugin may prepare itself with the first unit, so this one is counted once.
     factor = (sum(sizes) - of_first) / others if others else 0.0
 
+    def whole(first: int, last: int) -> float:
+        """Return what all units cost, by what the first one and the sample cost."""
+        return first + factor * (last - first)
+
     first = costs[0]
     last = costs[-1]
     return Sample(
         units=len(sizes),
         sampled=count,
-        calls=first.calls + factor * (last.calls - first.calls),
-        prompt_tokens=first.prompt_tokens + factor * (last.prompt_tokens - first.prompt_tokens),
-        answer_tokens=first.completion_tokens
-        + factor * (last.completion_tokens - first.completion_tokens),
+        calls=whole(first.calls, last.calls),
+        prompt_tokens=whole(first.prompt_tokens, last.prompt_tokens),
+        answer_tokens=whole(first.completion_tokens, last.completion_tokens),
         fallbacks=fallbacks,
     )
 

@@ -91,7 +91,7 @@ def count_units(units: Iterable[object]) -> tuple[int, Event | None]:
     for total, unit in enumerate(units, 1):
         debate = unit[0] if isinstance(unit, tuple) else unit
         if isinstance(debate, Debate | Contest) and debate != Debate():  # a lost one
-            words = repr(debate.model_copy(update={"id": ""}))  # the id may be the place's
+            words = repr(debate.replace(id=""))  # the id may be the place's
             earlier = first_with_words.setdefault(hash(words), total)
             if earlier != total:
                 copies.append((total, earlier))

@@ -30,6 +30,7 @@ from touche_rad.score.significance import (
     FEWEST_FOR_INTERVAL,
     Floats,
     Measured,
+    resampled_sums,
     share_interval,
 )
 
@@ -188,6 +189,12 @@ def _powered(sample: JudgedTurns) -> Mean:
     wider = np.sqrt((debates - 1) / (debates - 2)) if slope and debates > 2 else 1.0
     parts = wider * (labelled.parts - slope * gap_parts)
     return Mean(labelled.value - slope * gap, parts)
+
+
+def draw(mean: Mean, parts: Floats, samples: int, seed: int) -> Floats | None:
+    """Return a mean in bootstrap samples of its debates' parts; None with too few debates."""
+    sums = resampled_sums(parts, samples, seed)
+    return None if sums is None else mean.value + sums - parts.sum()
 
 
 def interval(mean: Mean, sample: JudgedTurns) -> Measured:

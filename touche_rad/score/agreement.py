@@ -23,7 +23,7 @@ from touche_rad.files.models import validate
 from touche_rad.plugins import annotations_of, open_index, registered
 from touche_rad.records import FrozenRecord
 from touche_rad.score import confusion
-from touche_rad.score.measures import correlations
+from touche_rad.score.measures import correlations, mean
 from touche_rad.score.naming import each_run, named
 from touche_rad.score.tables import Columns, Part, Printed, cell, table
 from touche_rad.text import packaged_table
@@ -55,13 +55,13 @@ def hamming(pairs: Sequence[Pair], labels: Sequence[str]) -> float:
 def precision(pairs: Sequence[Pair]) -> float | None:
     """The mean share of the first annotator's labels that the second one has; None without any."""
     shares = [len(a & b) / len(a) for a, b in pairs if a]
-    return fmean(shares) if shares else None
+    return mean(shares)
 
 
 def f1(pairs: Sequence[Pair]) -> float | None:
     """The mean of 2 |A ∩ B| / (|A| + |B|) over the texts that have a label; None without any."""
     shares = [2 * len(a & b) / (len(a) + len(b)) for a, b in pairs if a or b]
-    return fmean(shares) if shares else None
+    return mean(shares)
 
 
 def kappa_micro(pairs: Sequence[Pair], labels: Sequence[str]) -> float:
@@ -76,7 +76,7 @@ def kappa_macro(pairs: Sequence[Pair], labels: Sequence[str]) -> float | None:
         table = confusion.count_answers(_bits(pairs, [label]), 2)
         if table.sum() not in table.diagonal():
             kappas.append(float(confusion.kappa(table, _APART)))
-    return fmean(kappas) if kappas else None
+    return mean(kappas)
 
 
 def _bits(pairs: Sequence[Pair], labels: Sequence[str]) -> Iterable[tuple[int, int]]:

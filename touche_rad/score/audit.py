@@ -14,7 +14,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad import files
-from touche_rad.criteria import Criteria, Criterion, grice
+from touche_rad.criteria import Criteria, Criterion, Unit, grice
 from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
@@ -25,6 +25,7 @@ from touche_rad.runs.judging import ViewVerdicts, judge_view
 from touche_rad.runs.work import Progress
 from touche_rad.score.confusion import place_of_verdict
 from touche_rad.score.conversations import content_of
+from touche_rad.score.measures import mean
 from touche_rad.score.naming import each_run, named
 from touche_rad.score.significance import share_interval
 from touche_rad.score.tables import (
@@ -34,6 +35,7 @@ from touche_rad.score.tables import (
     Printed,
     Table,
 )
+from touche_rad.text import count_of
 
 __all__ = ["Audit", "audit"]
 
@@ -94,8 +96,8 @@ class Probe:
             return None
         if view.last.response is not None:
             return view.with_response(changed)
-        last = view.last.model_copy(update={"utterance": changed.content})
-        return view.model_copy(update={"turns": (*view.turns[:-1], last)})
+        last = view.last.replace(utterance=changed.content)
+        return view.replace(turns=(*view.turns[:-1], last))
 
 
 def last_text(view: Debate) -> Response:
@@ -169,6 +171,8 @@ class Audit(Printed):
     format: int = 1
     refused: Mapping[str, str] = {}
     turns: int
+    """How many responses, messages or whole debates are judged."""
+    unit: Unit = "response"
     judges: tuple[str, ...]
     flips: tuple[Flips, ...]
     warning: str = ""
@@ -184,8 +188,9 @@ class Audit(Printed):
             if row.judge == self.judges[0]:
                 effects.setdefault(row.probe, {}).setdefault(row.must, []).append(row.maxim)
         maxims = {row.maxim for row in self.flips}
+        judged = count_of(self.turns, "debate" if self.unit == "debate" else "turn")
         notes = [
-            f"{self.turns} turns. Wrong verdicts of those that could be wrong, with the 95 % "
+            f"{judged}. Wrong verdicts of those that could be wrong, with the 95 % "
             f"interval; {NONE}: none could; no cell: no answer is wrong."
         ]
         for probe in PROBES:
@@ -251,8 +256,12 @@ async def audit(
 
     def read(_: str, run: Path) -> list[tuple[str, Debate]]:
         views = []
+        contents = set()  # of copies, the first counts
         debates = files.read_views(run, bad, keep_lost=True, unit=criteria.unit)
         for number, (debate, of_debate) in enumerate(debates, 1):
+            if content_of(debate.turns) in contents:
+                continue
+            contents.add(content_of(debate.turns))
             views += [(debate.id or str(number), view) for view in of_debate]
         if not views:
             raise UserError(f"{run} contains no {criteria.unit} to judge")
@@ -304,6 +313,7 @@ async def audit(
     return Audit(
         refused=refused,
         turns=len(views),
+        unit=criteria.unit,
         judges=tuple(judges),
         flips=tuple(flips),
         warning=warning((key, view.turns) for key, view in dict(views).items()),
@@ -368,14 +378,10 @@ def _flips(
         maxim=key,
         must=text,
         tried=len(places),
-        flipped=_mean(flipped),
-        fails=_mean(wrong),
+        flipped=mean(flipped),
+        fails=mean(wrong),
         low=low,
         high=high,
         could_fail=len(wrong),
-        shift=None if kind == "categories" else _mean(shifts),
+        shift=None if kind == "categories" else mean(shifts),
     )
-
-
-def _mean(values: Sequence[float]) -> float | None:
-    return sum(values) / len(values) if values else None

@@ -6,13 +6,15 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from touche_rad.files.outputs import read_status, sha256_of, status_beside
+from touche_rad.files.outputs import read_status, sha256_of, why_no_status
+from touche_rad.plugins import registered
 from touche_rad.score.naming import plugin_of
+from touche_rad.score.result import RunFault
 from touche_rad.score.words import names_of
 
-WITHOUT_MODEL: Final = (
+_WITHOUT_MODEL: Final = (
     "judged without a language model: such a judge does not see on which side an answer argues, "
-    "and may share code with a debater. Rank debaters by people, or by a judge with a model."
+    "and may share code with a debater{}. Rank debaters by people, or by a judge with a model."
 )
 
 
@@ -23,7 +25,15 @@ def without_model(runs: Iterable[Path]) -> list[str]:
         for status in map(read_status, runs)
         if status.get("verb") == "judge" and not status.get("usage")
     }
-    return [f"{names_of(sorted(judges))} {WITHOUT_MODEL}"] if judges else []
+    return [say_without_model(sorted(judges))] if judges else []
+
+
+def say_without_model(judges: Sequence[str]) -> str:
+    """Warn of verdicts by judges without a language model."""
+    example = ""
+    for name in registered("debater").keys() & {*judges}:
+        example = f", as the judge {name} does with the debater {name}"
+    return f"{names_of(judges)} {_WITHOUT_MODEL.format(example)}"
 
 
 def unknown_judge(runs: Sequence[Path]) -> Iterator[str]:
@@ -32,18 +42,23 @@ def unknown_judge(runs: Sequence[Path]) -> Iterator[str]:
         yield "no run has a status with its judge: rank only runs that one judge judged"
 
 
+def of_unknown_judges(runs: Mapping[str, Path]) -> list[RunFault]:
+    """Return a fault for each run whose judge is unknown, if that of another run is known."""
+    unknown = [run for run, path in runs.items() if not plugin_of(read_status(path), "judge")]
+    if len(unknown) == len(runs):
+        return []
+    faults = []
+    for run in unknown:
+        text = f"without a rank, as its judge is unknown ({why_no_status(runs[run])}): judge again"
+        faults.append(RunFault(run, 1, text, what="unknown judge"))
+    return faults
+
+
 def different_judges(runs: Sequence[Path]) -> str:
     """Return why verdicts cannot be compared; empty if one judge gave them, with one index."""
-    judges: dict[str, str] = {}  # what they are called, by name
-    for run in runs:
-        status = read_status(run)
-        judge = plugin_of(status, "judge")
-        beside = status_beside(run)
-        why = f"{beside} is of another file" if beside.is_file() else f"{run} has no status"
-        judges.setdefault(judge, judge or f"an unknown judge ({why}: judge it again)")
-    if len(judges) > 1:
-        names = names_of(sorted(judges.values()))
-        return f"the verdicts are of {names}; labels tell who is right"
+    known = sorted({plugin_of(read_status(run), "judge") for run in runs} - {""})
+    if len(known) > 1:
+        return f"the verdicts are of {names_of(known)}; labels tell who is right"
     return "".join(judged_with_different_indexes(runs))
 
 
@@ -66,6 +81,21 @@ def different_indexes(statuses: Iterable[tuple[str, Mapping[str, Any]]]) -> Iter
             groups.setdefault(identity["index"], []).append(name)
     if len(groups) > 1:
         yield f"runs from different indexes: {'; '.join(map(names_of, groups.values()))}"
+
+
+def only_seeds_differ(statuses: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
+    """Yield a warning for runs of one debater, or of one judge, that differ in the random seed."""
+    groups: dict[str, dict[str, object]] = {}
+    for name, status in statuses:
+        identity = dict(status.get("identity", {}))
+        seed = identity.pop("seed", None)
+        groups.setdefault(repr(identity), {})[name] = seed
+    for seeds in groups.values():
+        if len({*seeds.values()}) > 1:
+            yield (
+                "runs of the same debater or judge with different random seeds, so a difference "
+                f"between them is chance: {names_of([*seeds])}"
+            )
 
 
 def equal_files(runs: Iterable[Path]) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -9,6 +10,7 @@ from typing import Any, TypeVar
 from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Turn, Verdicts
 from touche_rad.files import Labels, configured
+from touche_rad.files.simulations import planned_turns
 from touche_rad.frozen import frozen
 
 T = TypeVar("T")
@@ -33,6 +35,8 @@ class DebateOfRun:
     """The turns that a fallback debater answered, counted from 0."""
     unit: Unit = "response"
     """What the verdicts and labels are on."""
+    line: int = 0
+    """The place of the debate in its run, from 1; lost debates count."""
 
     @property
     def places(self) -> list[int]:
@@ -44,14 +48,15 @@ class DebateOfRun:
 
     @property
     def expected(self) -> Sequence[int]:
-        """The turns that must have verdicts: also those that lost their response.
+        """The turns that must have verdicts: also those that lost their response, or are missing.
 
-        Only the last message of a recorded debate has none yet; `simulate` answers all.
+        Only the last message of a recorded debate has none yet; `simulate` plays and answers all.
         """
-        places = range(len(self.debate.turns))
+        if self.unit != "response":
+            return self.places
         if configured(self.debate, "maxTurns") is None:
-            places = places[: max(self.places, default=-1) + 1]
-        return places if self.unit == "response" else self.places
+            return range(max(self.places, default=-1) + 1)
+        return range(max(len(self.debate.turns), planned_turns(self.debate)))
 
     def by_turn(self, values: Sequence[T]) -> Iterator[tuple[int, T]]:
         """Yield values with their turns: all turns, or only those that have verdicts."""
@@ -65,8 +70,8 @@ class Conversation:
 
     id: str
     turns: tuple[Turn, ...]
-    runs: dict[int, str] = field(default_factory=dict)
-    """What the debate is called in each run."""
+    runs: dict[int, int] = field(default_factory=dict)
+    """The place of the debate in each run."""
     verdicts: list[tuple[int, list[Verdicts]]] = field(default_factory=list)
     """The verdicts by run, for each turn; empty where there is no response or no verdict."""
     labels: list[Labels] = field(default_factory=list)
@@ -81,7 +86,7 @@ class Conversation:
     def add(self, debate_of_run: DebateOfRun) -> None:
         """Add the same debate of another run."""
         run = debate_of_run.run
-        self.runs[run] = debate_of_run.debate.id
+        self.runs[run] = debate_of_run.line
         self.fallbacks |= debate_of_run.fallbacks
         for place in range(len(self.turns)):
             calls = debate_of_run.calls.get((debate_of_run.debate.key, place), ())
@@ -106,19 +111,30 @@ class ClaimTopic:
     claim: str
     conversations: list[Conversation] = field(default_factory=list)
     runs: set[int] = field(default_factory=set)
+    line: int = 0
+    """The number of the debate: its place in the input, or else in the first run that has it.
+
+    A debate that the input does not have, or whose place is taken, has a free number.
+    """
+    name: str = ""
+    """Its id in this run; without an id of its own, it is named after the number."""
 
 
-def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
+def topics(debates: Iterable[DebateOfRun], inputs: Sequence[Debate] = ()) -> list[ClaimTopic]:
     """Group debates by their claims; a run's further debate on a claim makes another topic.
 
     A debate without a claim, as responses have none, has that of one that begins like it.
     """
     debates = list(debates)
+    places_in_input: dict[str, list[int]] = {}
+    for place, debate in enumerate(inputs, 1):
+        places_in_input.setdefault(debate.claim or debate.thesis, []).append(place)
     claims = {
         of_run.debate.thesis: of_run.debate.claim for of_run in debates if of_run.debate.claim
     }
     by_claim: dict[str, list[ClaimTopic]] = {}
     by_content: dict[tuple[object, ...], list[tuple[ClaimTopic, Conversation]]] = {}
+    names: dict[int, str] = {}
     for debate_of_run in debates:
         run = debate_of_run.run
         debate = debate_of_run.debate
@@ -136,7 +152,17 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
             topics_of_claim = by_claim.setdefault(claim, [])
             topic = next((topic for topic in topics_of_claim if run not in topic.runs), None)
             if topic is None:
-                topic = ClaimTopic(claim)
+                line = debate_of_run.line
+                name = "" if debate.id == f"debate-{line}" else debate.id
+                places = places_in_input.get(claim)
+                if places:
+                    line = places.pop(0)
+                elif inputs or line in names:  # an earlier run has another debate there
+                    line = max([len(inputs), *names]) + 1
+                if not name or name in names.values():
+                    name = f"debate-{line}"
+                names[line] = name
+                topic = ClaimTopic(claim, line=line, name=name)
                 topics_of_claim.append(topic)
             pair = topic, Conversation(debate.id, turns)
             topic.conversations.append(pair[1])
@@ -147,17 +173,27 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
     return [topic for topics_of_claim in by_claim.values() for topic in topics_of_claim]
 
 
-def sorted_topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
+def sorted_topics(
+    debates: Sequence[DebateOfRun], runs: Sequence[str], inputs: Sequence[Debate] = ()
+) -> list[ClaimTopic]:
     """Group debates by their claims, in an order that the order in the files does not decide.
 
     So the bootstrap samples are the same, and a run's debates on one claim stand beside the same
-    debates of other runs.
+    debates of other runs. The input numbers them, or else the run with the most debates, which also
+    names them.
     """
+    sizes = Counter(of_run.run for of_run in debates)
     by_texts = sorted(
         debates,
-        key=lambda of_run: (of_run.run, content_of(of_run.debate.turns)),
+        key=lambda of_run: (
+            -sizes[of_run.run],
+            runs[of_run.run],
+            content_of(of_run.debate.turns),
+            # Of copies, the same one counts in any order.
+            [verdict.score or 0.0 for turn in of_run.verdicts for verdict in turn.values()],
+        ),
     )
-    return sorted(topics(by_texts), key=lambda topic: topic.claim)
+    return sorted(topics(by_texts, inputs), key=lambda topic: topic.claim)
 
 
 def content_of(turns: Iterable[Turn]) -> tuple[Content, ...]:

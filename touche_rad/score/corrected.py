@@ -111,7 +111,9 @@ def correct(report: JudgementReport) -> CorrectionReport:
     if not rows:
         raise UserError(f"{report.truth} has no label on a random turn: label some turns first")
     # Not the problems of the labels.
-    warnings += [f"{run}: {text}" for run, _, text in report.faults() if run in report.runs]
+    warnings += [
+        f"{fault.run}: {fault.text}" for fault in report.faults() if fault.run in report.runs
+    ]
     return CorrectionReport(
         truth=report.truth, criteria=report.criteria, rows=tuple(rows), warnings=tuple(warnings)
     )

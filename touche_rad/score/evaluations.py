@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
+from typing import Final
 
 from pydantic import BaseModel, TypeAdapter, ValidationError
 
@@ -27,7 +28,11 @@ from touche_rad.text import count_words
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
 REPAIR = "; touche-rad check {} --input INPUT says how to repair it"
+FILLED_IN: Final = "no verdict: it is missing in the run"
+"""The fallback of a verdict that `check --fix` wrote where there was none."""
 _number = TypeAdapter(float)
+
+_WITHOUT_VERDICT: Final = {ProblemKind.MISSING_VERDICT, ProblemKind.NULL_SCORE}
 
 
 class _Score(BaseModel):
@@ -70,7 +75,7 @@ class ReadScore:
 
 @frozen
 class JudgedLine:
-    """One line of a run. A lost debate has only its position."""
+    """One line of a run. A debate without any verdict is lost."""
 
     line: int
     problem: ProblemKind | None = None
@@ -131,19 +136,18 @@ def _official_fault(path: Path, number: int, line: str) -> InputError | None:
 def read_evaluated(
     tag: str, path: Path, criteria: Criteria, bad: files.BadLines | None = None
 ) -> Run:
-    """Read a run with at least one verdict or lost debate; others are refused before bad lines."""
+    """Read evaluations; other files are refused before bad lines."""
     skipped = files.BadLines(skip=True)
     # A file of another kind gets one error, and not one for its first line.
     rows = [row for row, _ in _rows(path, criteria, skipped)]
     if not any(row.turns for row in rows):
         kind = files.detect_kind(path)
-        is_lost = any(row.problem is ProblemKind.LOST for row in rows)
         fix = ""
         if kind in files.DEBATES:
             fix = f": run `touche-rad judge {path} -o EVALUATIONS` first"
         if kind is files.Kind.LABELS:
             fix = ": the last file must be the labels"
-        if not (is_lost and kind is files.Kind.EVALUATIONS):
+        if kind is not files.Kind.EVALUATIONS:  # else all its debates are lost
             raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
     criteria_of(criteria, path)  # refuses others
     # Read again, so that the caller learns of bad lines.
@@ -216,7 +220,6 @@ def _rows(
             yield JudgedLine(number, ProblemKind.LOST, fault), {}
             continue
 
-        lost = object_of(record.get("simulation")).get("userTurns") == []
         debate = debate_of(record)
         scores = []
         unknown: list[str] = []
@@ -229,12 +232,16 @@ def _rows(
             # A verdict under another name may be a misspelt criterion.
             others = turn.keys() - set(criteria.names)
             unknown += [name for name in others if "score" in object_of(turn[name])]
+        problems = {read.problem for turn in scores for read in turn.values()}
+        is_lost = object_of(record.get("simulation")).get("userTurns") == [] or not (
+            unknown or problems - _WITHOUT_VERDICT
+        )
         texts = [turn.utterance for turn in debate.turns]
         if criteria.unit == "response":
-            texts = [turn.response.content if turn.response else "" for turn in debate.turns]
+            texts = [turn.answer for turn in debate.turns]
         row = JudgedLine(
             line=number,
-            problem=ProblemKind.LOST if lost else None,
+            problem=ProblemKind.LOST if is_lost else None,
             fault=fault,
             id=debate.id,
             key=key_of(debate, number),
@@ -282,7 +289,7 @@ def _read_score(verdict: JsonObject, answers: Answers) -> ReadScore:
             return ReadScore(None, ProblemKind.BAD_SCORE, repr(answer)[:40])
         score = answers.score(value)
         return ReadScore(answers.names.index(str(value)) if score is None else score)
-    if "score" not in verdict:
+    if "score" not in verdict or fallback_of(verdict) == FILLED_IN:
         return ReadScore(None, ProblemKind.MISSING_VERDICT)
     score = verdict["score"]
     if score is None or answers.kind == "categories":

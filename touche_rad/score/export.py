@@ -6,7 +6,7 @@ import re
 from pathlib import Path
 
 from touche_rad.errors import UserError
-from touche_rad.files.records import write_text
+from touche_rad.files.records import path_beside, write_text
 from touche_rad.score.reports import JudgementReport
 
 PROTOTEXT = "evaluation.prototext"
@@ -21,7 +21,7 @@ def export(report: JudgementReport, folder: Path) -> list[Path]:
         name = re.sub(r"[^\w.#-]+", "_", run).strip("._") or "run"
         path = folder / name / PROTOTEXT if len(report.runs) > 1 else folder / PROTOTEXT
         while path in paths:
-            path = path.parent.with_name(f"{path.parent.name}_") / PROTOTEXT
+            path = path_beside(path.parent, "_") / PROTOTEXT
         write_text(path, prototext(report, run))
         paths.append(path)
     return paths
@@ -37,7 +37,8 @@ def prototext(report: JudgementReport, run: str) -> str:
     )
 
 
-def measure(key: str, value: float) -> str:
-    """Format one measure of `evaluation.prototext`."""
-    text = repr(value) if value else "0"  # the official scorer's zero has no point
+def measure(key: str, value: float | str) -> str:
+    """Format one measure of `evaluation.prototext`, or a text, as TIRA reads it."""
+    # The official scorer's zero has no point, and TIRA's reader splits lines at quotes and colons.
+    text = re.sub('[":]', "_", str(value or 0))
     return f'measure {{\n key: "{key}"\n value: "{text}"\n}}\n'

@@ -85,9 +85,10 @@ def score_judgements(
         labels = [labels[place] for place in places]
         reference = reference.only(places)
     with_examples = list(chain.from_iterable(labels))
-    labelled = 0
-    for turn in with_examples:
-        labelled += any(turn.get(key) is not None for key in criteria.keys)
+
+    def is_labelled(turn: Mapping[str, Any]) -> bool:
+        return any(turn.get(key) is not None for key in criteria.keys)
+
     if exclude is not None:
         labels, excluded = exclude_examples(labels, read_runs, reference, exclude)
 
@@ -102,7 +103,10 @@ def score_judgements(
     marked = [tag for tag in marked if tag in aligned]
     scores = {tag: alignment.scores for tag, alignment in aligned.items()}
     # The baselines are measured beside the runs, on the same bootstrap samples.
-    order = order_by_texts(labels, [evaluated[tag] for tag in aligned], reference)
+    aligned_runs = [evaluated[tag] for tag in aligned]
+    order = order_by_texts(labels, aligned_runs, scores.values(), reference)
+    # A debate without any label tells nothing, and is none of those that make an interval sure.
+    order = [place for place in order if any(map(is_labelled, labels[place]))] or order
     measured = [labels[place] for place in order]
     yes = dict.fromkeys(criteria.keys, 1.0)
     trivial: dict[str, Scored] = {BASELINE: [[yes] * len(turns) for turns in measured]}
@@ -117,7 +121,7 @@ def score_judgements(
     rows, figures = measure(measured, {**in_order, **trivial}, criteria, samples, seed)
     first = next(iter(trivial))
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
-    ranking = rank(figures, MEAN, len(labels), baselines=(*marked, BASELINE), others=tested)
+    ranking = rank(figures, MEAN, len(measured), baselines=(*marked, BASELINE), others=tested)
     turns = list(chain.from_iterable(labels))
     label_rows = []
     for row in rows:
@@ -143,8 +147,8 @@ def score_judgements(
         without_texts=tuple(tag for tag in aligned if not evaluated[tag].has_words),
         official={*official.values()} == {OfficialResult.SAME},
         by_official_scorer=official,
-        debates=len(labels),
-        turns=labelled,
+        debates=len(measured),
+        turns=sum(map(is_labelled, with_examples)),
         excluded=excluded,
         label_rows=tuple(label_rows),
         rows=tuple(rows),
@@ -153,7 +157,7 @@ def score_judgements(
         comparisons=ranking.comparisons,
         figures=figures,
         shows_pairs=compare,
-        problems=(*problems, *_problems_of_labels(truth, turns, len(labels), criteria)),
+        problems=(*problems, *_problems_of_labels(truth, turns, len(measured), criteria)),
         samples=samples,
         seed=seed,
         labels=labels,

@@ -7,15 +7,18 @@ are matched by their places, and a run of another shape is refused.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from touche_rad.errors import InputError, UserError, nearest
+from touche_rad.files.labels import Labels
 from touche_rad.frozen import frozen
 from touche_rad.score.confusion import missing_answer
 from touche_rad.score.evaluations import (
     NO_SCORE,
     JudgedLine,
+    ReadScore,
     Run,
 )
 from touche_rad.score.measures import says_yes
@@ -48,7 +51,7 @@ def match_strictly(truth: Path, labels: Labelled, run: Run) -> Alignment:
     if run.fault is not None:
         raise run.fault
     check_places(run, truth, labels, NO_SCORE if known else "")
-    matcher = Matcher(run, labels, None)
+    matcher = Matcher(run, labels)
     others = []
     for place, row in enumerate(run.rows):
         # Digests in the labels are proof of what was labelled; a file beside them is not.
@@ -92,49 +95,54 @@ def check_places(run: Run, truth: Path, labels: Labelled, fix: str) -> None:
         )
 
 
+@dataclass
 class Matcher:
     """Matches one run with the labels, and collects its problems."""
 
-    def __init__(self, run: Run, labels: Labelled, reference: Reference | None) -> None:
-        self.run = run
-        self.labels = labels
-        self.reference = reference
-        self.problems: list[Problem] = []
+    run: Run
+    labels: Labelled
+    reference: Reference | None = None
+    problems: list[Problem] = field(default_factory=list)
 
     def match(self) -> Alignment:
         """Find the labels of each line, and return the scores in the labels' shape."""
-        rows = self.run.rows
         for line in self.run.blank:
             self.note(ProblemKind.BLANK, "left out", line=line)
         if self.reference is not None and self.run.has_words:
             places = self._by_words(self.reference)
         else:
             self.note_copies()
-            places = dict(enumerate(rows))
+            places = dict(enumerate(self.run.rows))
         numbers = range(len(self.labels))
         scores = [self._scores_of(number, places.get(number)) for number in numbers]
+        if self._has(ProblemKind.MISSING_VERDICT):
+            self._note_unknown_names()
 
-        kinds = {problem.kind for problem in self.problems}
-        if ProblemKind.MISSING_VERDICT in kinds:  # maybe because of a wrong name
-            for name in sorted({name for row in rows for name in row.unknown}):
-                hint = nearest(name, self.run.criteria.names)
-                self.note(ProblemKind.UNKNOWN_KEY, f"{name!r} is no maxim{hint}")
-        accepted = self.run.fault is None and [len(row.turns) for row in rows] == [
-            len(turns) for turns in self.labels
-        ]
-        official = OfficialResult.SAME
-        if not accepted:
-            official = OfficialResult.REFUSED
-        elif ProblemKind.REORDERED in kinds:
-            official = OfficialResult.WRONG
         present = sum(row.problem is None and bool(row.turns) for row in places.values())
+        lost = len(numbers) - present
         lengths: Sequence[Sequence[int]] = ()
         if self.run.has_words and len(places) == len(numbers):
             lengths = [places[number].words for number in numbers]
         claims = [places[number].key[0] if number in places else "" for number in numbers]
-        return Alignment(
-            scores, tuple(self.problems), official, len(numbers) - present, lengths, claims
-        )
+        official = self._official_result()
+        return Alignment(scores, tuple(self.problems), official, lost, lengths, claims)
+
+    def _has(self, kind: ProblemKind) -> bool:
+        return any(problem.kind is kind for problem in self.problems)
+
+    def _official_result(self) -> OfficialResult:
+        """Return what the official scorer, which matches by place only, does with the run."""
+        shape = [len(row.turns) for row in self.run.rows]
+        if self.run.fault is not None or shape != list(map(len, self.labels)):
+            return OfficialResult.REFUSED
+        is_reordered = self._has(ProblemKind.REORDERED)
+        return OfficialResult.WRONG if is_reordered else OfficialResult.SAME
+
+    def _note_unknown_names(self) -> None:
+        """Note the names of verdicts that are none of the criteria: they may be misspelt."""
+        for name in sorted({name for row in self.run.rows for name in row.unknown}):
+            hint = nearest(name, self.run.criteria.names)
+            self.note(ProblemKind.UNKNOWN_KEY, f"{name!r} is no maxim{hint}")
 
     def note_copies(self) -> None:
         """Note each line with the words of an earlier one."""
@@ -165,7 +173,12 @@ class Matcher:
             places.setdefault(place, row)
         if not places:
             raise InputError(self.run.path, f"none of its debates is in {reference.source}")
-        # The official scorer matches by place only: it would score these lines wrongly.
+        self._note_order(places)
+        self._keep_lines_without_words(places)
+        return places
+
+    def _note_order(self, places: Mapping[int, JudgedLine]) -> None:
+        """Note each line in another place than its labels, which the official scorer takes."""
         for place, ordered in zip(places, sorted(places), strict=True):
             if place != ordered:
                 line = places[place].line
@@ -176,7 +189,8 @@ class Matcher:
                     debate=place + 1,
                 )
 
-        # Lines without words stay in their places, such as the empty records of lost debates.
+    def _keep_lines_without_words(self, places: dict[int, JudgedLine]) -> None:
+        """Add lines in their own places, such as the empty records of lost debates."""
         for position, row in enumerate(self.run.rows):
             if row.conversation:
                 continue
@@ -191,7 +205,6 @@ class Matcher:
                     line=row.line,
                     debate=position + 1,
                 )
-        return places
 
     def _scores_of(self, position: int, row: JudgedLine | None) -> list[Mapping[str, float | None]]:
         """Return the scores of a line on each labelled turn of a debate, and note what is odd."""
@@ -200,20 +213,14 @@ class Matcher:
         if row is not None:
             where["line"] = row.line
         if row is None or row.problem is not None:
-            kind = ProblemKind.MISSING_DEBATE
-            if row is not None and row.problem is not None:
-                kind = row.problem
+            kind = row.problem if row is not None else None
             labelled = sum(map(self._count_labels, labels_of_turns))
-            self._note_missing(kind, labelled, **where)
+            self._note_missing(kind or ProblemKind.MISSING_DEBATE, labelled, **where)
             return [{} for _ in labels_of_turns]
 
-        judged: Sequence[int] = range(len(row.turns))
-        # The official client judges answered turns only.
         count = len(labels_of_turns)
-        if len(row.turns) == len(row.answered) < len(row.conversation) and len(row.turns) != count:
-            judged = row.answered
-        verdicts_of = dict(zip(judged, row.turns, strict=True))
-        for turn in judged:
+        verdicts_of = _verdicts_by_turn(row, count)
+        for turn in verdicts_of:
             if turn >= count:
                 self.note(ProblemKind.EXTRA_TURN, "left out", turn=turn + 1, **where)
         scores: list[Mapping[str, float | None]] = []
@@ -224,15 +231,21 @@ class Matcher:
                 self._note_missing(ProblemKind.MISSING_TURN, self._count_labels(labels), **where)
                 scores.append({})
                 continue
-            for key, read in verdicts.items():
-                if read.problem is ProblemKind.ODD_SCORE:
-                    meant = "yes" if says_yes(read.score) else "no"
-                    self.note(read.problem, f"{read.detail} counts as {meant}", maxim=key, **where)
-                elif read.problem is not None:
-                    labelled = int(labels.get(key) is not None)
-                    self._note_missing(read.problem, labelled, read.detail, maxim=key, **where)
+            self._note_odd_scores(verdicts, labels, **where)
             scores.append({key: read.score for key, read in verdicts.items()})
         return scores
+
+    def _note_odd_scores(
+        self, verdicts: Mapping[str, ReadScore], labels: Labels, **where: object
+    ) -> None:
+        """Note what is odd about the verdicts on a turn, and which are missing."""
+        for key, read in verdicts.items():
+            if read.problem is ProblemKind.ODD_SCORE:
+                meant = "yes" if says_yes(read.score) else "no"
+                self.note(read.problem, f"{read.detail} counts as {meant}", maxim=key, **where)
+            elif read.problem is not None:
+                labelled = int(labels.get(key) is not None)
+                self._note_missing(read.problem, labelled, read.detail, maxim=key, **where)
 
     def _note_missing(
         self, kind: ProblemKind, count: int, detail: str = "", **where: object
@@ -250,3 +263,16 @@ class Matcher:
 
     def _count_labels(self, labels: Mapping[str, int | None]) -> int:
         return sum(labels.get(key) is not None for key in self.run.criteria.keys)
+
+
+def _verdicts_by_turn(row: JudgedLine, labelled: int) -> Mapping[int, Mapping[str, ReadScore]]:
+    """Return the verdicts of a line by turn.
+
+    The official client judges answered turns only, so a line with as many verdicts has those of
+    these turns, unless it has one for each labelled turn.
+    """
+    turns: Sequence[int] = range(len(row.turns))
+    is_of_answered = len(row.turns) == len(row.answered) < len(row.conversation)
+    if is_of_answered and len(row.turns) != labelled:
+        turns = row.answered
+    return dict(zip(turns, row.turns, strict=True))

@@ -8,10 +8,17 @@ and Matthews' correlation are 0 for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import partial
 from math import sqrt
+from statistics import fmean
 from typing import Final, NamedTuple
+
+
+def mean(values: Collection[float]) -> float | None:
+    """The mean, or the share of what is true; None without any value."""
+    return fmean(values) if values else None
+
 
 CORRELATIONS = ("pearson", "spearman", "kendall")
 

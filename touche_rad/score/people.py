@@ -10,16 +10,25 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from touche_rad import files
 from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import Debate, Verdict
-from touche_rad.errors import InputError, UserError
+from touche_rad.errors import InputError, InputProblem, UserError
 from touche_rad.files.labels import Labels, digests, say_unsettled
+from touche_rad.files.records import records
 from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
 from touche_rad.score._correction import Scores, TurnAnswers
-from touche_rad.score.conversations import DebateOfRun, content_of, sorted_topics
+from touche_rad.score.conversations import (
+    ClaimTopic,
+    DebateOfRun,
+    content_of,
+    sorted_topics,
+)
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
 from touche_rad.score.naming import Runs, baseline_names, each_run, named
 from touche_rad.score.rates import (
@@ -27,6 +36,7 @@ from touche_rad.score.rates import (
     answer_shares,
     categories_in_words,
     count_verdicts,
+    own_order,
     with_mean,
 )
 from touche_rad.score.reference import (
@@ -37,7 +47,13 @@ from touche_rad.score.reference import (
     read_truth,
 )
 from touche_rad.score.shares import ShareReport, present_debates, share_report
-from touche_rad.score.significance import FEWEST_FOR_INTERVAL, Floats, Measured, resampled_sums
+from touche_rad.score.significance import (
+    FEWEST_FOR_INTERVAL,
+    Floats,
+    Measured,
+    resampled_sums,
+    with_intervals,
+)
 from touche_rad.score.words import names_of
 
 LabelledDebates = Sequence[tuple[Debate, Sequence[TurnAnswers]]]
@@ -113,7 +129,7 @@ def score_people(
     labelled = [criterion for criterion in all_criteria if has_label(criterion, *chain(*labels))]
     if not labelled:
         raise InputError(truth, "no turn has a label")
-    criteria = all_criteria.model_copy(update={"criteria": tuple(labelled)})
+    criteria = all_criteria.replace(criteria=tuple(labelled))
 
     def read(tag: str, path: Path) -> LabelledDebates:
         debates = []
@@ -142,13 +158,15 @@ def score_people(
 
     refused: dict[str, str] = {}
     debates_of = each_run(paths, read, refused)
-    turns_of, expected_of, debates_text, problems = _by_claim(debates_of, criteria)
+    topics, turns_of, expected_of, sizes, problems = _by_claim(debates_of, criteria)
     figures = {}
     unsettled = {}
+    labelled_turns = dict.fromkeys(debates_of, 0)
     labelled_claims: set[int] = set()
     notes: list[str] = []
     runs_of: defaultdict[str, list[str]] = defaultdict(list)
-    for tag, turns, expected in zip(debates_of, turns_of, expected_of, strict=True):
+    for run, (tag, turns) in enumerate(zip(debates_of, turns_of, strict=True)):
+        expected = expected_of[run]
         shares = {share: correction.judged_turns(share, turns) for share in answer_shares(criteria)}
         if not turns and expected.any():
             draws = resampled_sums(0 * expected, samples, seed)
@@ -158,26 +176,31 @@ def score_people(
             refused[tag] = f"{tag}: the labels are on claims of few runs"
             continue
         of_run = {}
+        in_own_order = {}
         counts = {}
         for share, sample in shares.items():
             mean = correction.yes_rate(sample, expected)
-            draws = None
-            sums = resampled_sums(mean.parts, samples, seed)
-            if sums is not None and sample.labelled_debates >= FEWEST_FOR_INTERVAL:
-                draws = mean.value + sums - mean.parts.sum()
-            of_run[share] = Measured(
-                mean.value, draws, correction.interval(mean, sample).limits if correct else None
-            )
+            in_order = mean.parts[own_order(topics, run, expected)]
+            draws = own_draws = None
+            if sample.labelled_debates >= FEWEST_FOR_INTERVAL:
+                draws = correction.draw(mean, mean.parts, samples, seed)
+                own_draws = correction.draw(mean, in_order, samples, seed)
+            limits = correction.interval(mean, sample).limits if correct else None
+            of_run[share] = Measured(mean.value, draws)
+            in_own_order[share] = Measured(mean.value, own_draws, limits)
             notes += sample.contradictions(f"{tag}: {share.key}")
             counts[share.criterion.key] = sample.labelled.sum()
             labelled_claims.update(sample.debates[sample.labelled])
-        figures[tag] = with_mean(of_run)
+        figures[tag] = with_intervals(with_mean(of_run), with_mean(in_own_order))
+        is_labelled = np.any([sample.labelled for sample in shares.values()], axis=0)
+        labelled_turns[tag] = int(is_labelled.sum())
         unsettled[tag] = correction.count_unsettled(turns, criteria)
         by_key = ", ".join(f"{key} {count}" for key, count in counts.items())
         texts = [f"labelled of {len(turns)} turns: {by_key}", *say_unsettled(unsettled[tag])]
         if any(share.draws is None for share in of_run.values()):
             texts.append(
-                f"labels on fewer than {FEWEST_FOR_INTERVAL} debates: no interval and no rank"
+                f"labels on fewer than {FEWEST_FOR_INTERVAL} debates of the run: "
+                "no interval and no rank"
             )
         for text in texts:
             runs_of[text].append(tag)
@@ -195,12 +218,13 @@ def score_people(
         refused=refused,
         baselines=[tag for tag in baseline_names(baselines, paths) if tag in figures],
         criteria=criteria,
-        debates=debates_text,
+        labelled=labelled_turns,
         problems=problems,
         notes=notes,
         compare=compare,
         samples=samples,
         seed=seed,
+        **sizes,
     )
 
 
@@ -214,8 +238,14 @@ def _read_debates(
 ) -> Iterator[tuple[Debate, Sequence[Scores]]]:
     """Yield the debates of a run, with the judge's scores that correct the labels."""
     if not correct:
-        for debate, _ in files.read_views(path, bad, keep_lost=True):
-            yield debate, ()
+        try:
+            for debate, _ in files.read_views(path, bad, keep_lost=True):
+                yield debate, ()
+        except InputError as error:
+            if error.problem is not InputProblem.EMPTY_RECORD:
+                raise
+            for _ in records(path, files.BadLines()):  # all debates are lost
+                yield Debate(), ()
         return
     rows = read_evaluated(tag, path, criteria, bad).rows
     debates = read_judged(path, criteria, files.BadLines(skip=True))
@@ -228,11 +258,11 @@ def _read_debates(
 
 def _by_claim(
     debates_of: Mapping[str, LabelledDebates], criteria: Criteria
-) -> tuple[list[list[TurnAnswers]], Floats, dict[str, str], Problems]:
-    """Return the turns of each run, numbered by the claims of their debates.
+) -> tuple[list[ClaimTopic], list[list[TurnAnswers]], Floats, dict[str, Any], Problems]:
+    """Return the claims, and the turns of each run, numbered by the claims of their debates.
 
     Copies and debates on claims of few runs are left out. Returns also how many turns each run
-    should have by claim, how many debates it has, and its problems.
+    should have by claim, how many debates and turns it has, and its problems.
     """
     # All turns that there are count as yes here: what is expected and lost counts as no.
     yes = dict.fromkeys(criteria.keys, Verdict(score=1.0, answer="yes"))
@@ -240,10 +270,12 @@ def _by_claim(
     turns_by_content = []
     for debates in debates_of.values():
         pairs_of_runs.append([(debate, [yes] * len(turns)) for debate, turns in debates])
-        turns_by_content.append({content_of(debate.turns): turns for debate, turns in debates})
+        # Of copies, the same one counts in any order.
+        in_order = sorted(debates, key=lambda pair: str(pair[1]))
+        turns_by_content.append({content_of(debate.turns): turns for debate, turns in in_order})
     present, lost = present_debates(pairs_of_runs, criteria.unit)
-    topics = sorted_topics(present)
-    counts, debates_text, problems = count_verdicts(topics, list(debates_of), lost, criteria)
+    topics = sorted_topics(present, list(debates_of))
+    counts, sizes, problems = count_verdicts(topics, list(debates_of), lost, criteria)
     expected = counts[..., 0, 1]
     turns_of: list[list[TurnAnswers]] = [[] for _ in debates_of]
     for claim, topic in enumerate(topics):
@@ -252,4 +284,4 @@ def _by_claim(
                 if expected[claim, run]:
                     for turn in turns_by_content[run][content_of(conversation.turns)]:
                         turns_of[run].append(turn._replace(debate=claim))
-    return turns_of, expected.T, debates_text, problems
+    return topics, turns_of, expected.T, sizes, problems

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean
-from typing import Final
+from typing import Any, Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,17 @@ from touche_rad.score.significance import (
 
 Problems = Counter[tuple[str, str]]
 """How often each run has each problem."""
-OTHER_DEBATES: Final = "not comparable, without a rank; debates that most other runs do not have"
+COUNTED: Final = {
+    "missing or lost debates, which count as no": "missing debate",
+    "missing turns, which count as no": "missing turn",
+    "missing verdicts": "missing verdict",
+    "debates given twice, the first counts": "repeated debate",
+    "debates on claims of few runs, not counted": "other debate",
+    "debates that the input does not have, not counted": "other debate",
+    "not comparable, without a rank; debates that most other runs do not have": "other debate",
+}
+"""The problems of a run, and what is counted of each."""
+_DEBATES, _TURNS, _VERDICTS, _COPIES, _RARE, NOT_IN_INPUT, OTHER_DEBATES = COUNTED
 
 
 def categories_in_words(criteria: Criteria) -> list[str]:
@@ -143,48 +153,62 @@ def count_verdicts(
     names: Sequence[str],
     lost: Sequence[int],
     criteria: Criteria,
-) -> tuple[Floats, dict[str, str], Problems]:
+) -> tuple[Floats, dict[str, Any], Problems]:
     """Count each run's verdicts that are yes, and all verdicts, by claim, run and criterion.
 
     Runs on the same claims are compared on the claims of all of them, so that nobody gains from
     debates or turns that are missing, lost or cannot be read: their verdicts are no.
 
     The first rows of counts are those of `topics`; lost debates come after them. Returns also how
-    many of its debates each run has, and how often each run has a problem.
+    many of its debates and how many turns each run has, and how often each run has a problem.
     """
+    losses = np.array(lost)
     firsts = [share.place == 0 for share in answer_shares(criteria)]  # one for each verdict
     counts, problems = _count_each(topics, names, criteria, firsts)
-    counts = np.concatenate([counts, np.zeros((max(lost), *counts.shape[1:]))])
+    counts = np.concatenate([counts, np.zeros((losses.max(), *counts.shape[1:]))])
     totals = counts[..., 1]  # a view: by claim, run and criterion
-    for run, claims in _changed_claims(totals.sum(axis=2) > 0):
-        problems[names[run], "debates on claims of few runs, not counted"] = claims.sum()
+    for run, claims in _changed_claims(totals.sum(axis=2) > 0, losses):
+        problems[names[run], _RARE] = claims.sum()
         counts[claims, run] = 0
 
     has_debate = totals.sum(axis=2) > 0
     debates = has_debate.sum(axis=0)
-    debates_of = {}
+    sizes: dict[str, Any] = {"debates": {}, "turns": {}}
     groups = _groups_of_runs(has_debate) or [[]]
-    sizes = sorted(map(len, groups), reverse=True)
+    largest = sorted(map(len, groups), reverse=True)
     # A run that lost all its debates should have those of most runs.
-    max(groups, key=len).extend(np.flatnonzero((debates == 0) & (np.array(lost) > 0)).tolist())
+    max(groups, key=len).extend(np.flatnonzero((debates == 0) & (losses > 0)).tolist())
     for group in filter(None, groups):
         most = totals[:, group].max(axis=1)
         with_claim = np.count_nonzero(most.any(axis=1))
         # Lost debates have no claim: those that no run has get places after those of the claims.
-        expected = max(with_claim, *(debates[run] + lost[run] for run in group))
+        expected = max(with_claim, *(debates[run] + losses[run] for run in group))
         per_debate = most.sum(axis=0) / with_claim if with_claim else 1
         most[len(topics) : len(topics) + expected - with_claim] = per_debate
         for run in group:
             name = names[run]
-            debates_of[name] = f"{debates[run]} of {expected}"
-            problems[name, "missing or lost debates, which count as no"] = expected - debates[run]
-            missing = (most - totals[:, run])[has_debate[:, run]][:, firsts].sum()
-            problems[name, "missing verdicts"] += int(missing)
+            sizes["debates"][name] = f"{debates[run]} of {expected}"
+            sizes["turns"][name] = int(np.rint(most[:, 0]).sum())
+            problems[name, _DEBATES] = expected - debates[run]
+            # All criteria have as many turns.
+            missing = (most - totals[:, run])[has_debate[:, run], 0].sum()
+            problems[name, _TURNS] += int(missing)
             # Nothing is comparable with most runs if two groups are the largest.
-            if len(group) < sizes[0] or sizes[0] in sizes[1:]:
+            if len(group) < largest[0] or largest[0] in largest[1:]:
                 problems[name, OTHER_DEBATES] = debates[run]
             totals[:, run] = most
-    return counts, debates_of, problems
+    return counts, sizes, problems
+
+
+def own_order(topics: Sequence[ClaimTopic], run: int, expected: Floats) -> list[int]:
+    """Return the claims of a run, with those of its lost debates last.
+
+    Only other runs tell the claims of lost debates: so the bootstrap samples of a run are the same
+    alone and beside others.
+    """
+    lost = {at for at, topic in enumerate(topics) if run not in topic.runs}
+    places: list[int] = np.flatnonzero(expected).tolist()
+    return sorted(places, key=lambda at: at >= len(topics) or at in lost)
 
 
 def _count_each(
@@ -202,20 +226,24 @@ def _count_each(
     for claim, topic in enumerate(topics):
         for conversation in topic.conversations:
             for run in conversation.repeated:
-                problems[names[run], "debates given twice, the first counts"] += 1
+                problems[names[run], _COPIES] += 1
             for run, verdicts in conversation.verdicts:
-                expected = [verdicts[place] for place in conversation.places]
-                counts[claim, run] = count_yes(expected, criteria)
-                missing = len(expected) - counts[claim, run, firsts, 1]
-                problems[names[run], "missing verdicts"] += int(missing.sum())
+                expected = conversation.places
+                present = [verdicts[place] for place in expected if place < len(verdicts)]
+                counts[claim, run] = count_yes(present, criteria)
+                missing = len(present) - counts[claim, run, firsts, 1]
+                problems[names[run], _VERDICTS] += int(missing.sum())
+                problems[names[run], _TURNS] += len(expected) - len(present)
                 counts[claim, run, :, 1] = len(expected)
     return counts, problems
 
 
-def _changed_claims(has_debate: NDArray[np.bool_]) -> Iterator[tuple[int, NDArray[np.bool_]]]:
+def _changed_claims(
+    has_debate: NDArray[np.bool_], losses: NDArray[np.int_]
+) -> Iterator[tuple[int, NDArray[np.bool_]]]:
     """Yield the claims that few runs have, of each run that lacks as many of those of the others.
 
-    One run is few, and fewer than half of the others are.
+    One run is few, and fewer than half of the others are. What a run has lost it does not lack.
     """
     runs = has_debate.shape[1]
     with_claim = has_debate.sum(axis=1)
@@ -223,7 +251,7 @@ def _changed_claims(has_debate: NDArray[np.bool_]) -> Iterator[tuple[int, NDArra
     for run, of_run in enumerate(has_debate.T):
         only_here = of_run & is_rare
         of_others = (with_claim > of_run) & ~only_here
-        lacking = np.count_nonzero(of_others & ~of_run)
+        lacking = np.count_nonzero(of_others & ~of_run) - losses[run]
         if 0 < np.count_nonzero(only_here) <= lacking < of_others.sum():
             yield run, only_here
 

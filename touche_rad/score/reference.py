@@ -7,7 +7,7 @@ from another run that has a line for each label.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Mapping, Sequence
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final, Self
@@ -146,7 +146,8 @@ class Reference:
         ]
         best = of_same_length or best or [min(position, len(self.turns) - 1)]
         free = [place for place in best if place not in matched]
-        preferred = [self._by_id.get(row.id), position, *free]
+        free.sort(key=position.__ne__)
+        preferred = [self._by_id.get(row.id), *free]
         place = next((place for place in preferred if place in best), best[0])
         self.check(path, row, place)
         return place
@@ -237,19 +238,30 @@ def known_reference(
     return None
 
 
-def order_by_texts(labels: Labelled, runs: Sequence[Run], reference: Reference | None) -> list[int]:
+def order_by_texts(
+    labels: Labelled,
+    runs: Sequence[Run],
+    scores: Collection[Sequence[object]],
+    reference: Reference | None,
+) -> list[int]:
     """Return the places of the labels in the order of the debates' texts.
 
     So the bootstrap samples are the same, whatever the order of the debates in the files. Labels
     and runs without texts stay in their order. Without a reference, the lines of all runs are in
-    the labels' order; of a debate that one of them lost, others may have the texts.
+    the labels' order; of a debate that one of them lost, others may have the texts. Debates with
+    equal texts are in the order of their labels and scores.
     """
     texts: Sequence[Sequence[str]]
     if reference is not None:
         texts = reference.turns
     else:
         texts = list(map(max, zip(*[run.conversations for run in runs], strict=True)))
-    return sorted(range(len(labels)), key=lambda place: tuple(texts[place]))
+
+    def key(place: int) -> tuple[Sequence[str], str]:
+        tied = [labels[place], *(of_run[place] for of_run in scores)] if texts[place] else ()
+        return tuple(texts[place]), str(tied)
+
+    return sorted(range(len(labels)), key=key)
 
 
 class _Example(BaseModel):

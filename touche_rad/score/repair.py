@@ -23,10 +23,8 @@ from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records
 from touche_rad.files.simulations import simulation_record
-from touche_rad.score.evaluations import debate_of, object_of, verdicts_of
-from touche_rad.score.validation import CollectedErrors, empty_lines, read_inputs
-
-MISSING: Final = "no verdict: it is missing in the run"
+from touche_rad.score.evaluations import FILLED_IN, debate_of, object_of, verdicts_of
+from touche_rad.score.validation import CollectedErrors, read_inputs
 
 Record = dict[str, Any]
 _NUMBER: Final = re.compile(r"\d(\.\d+)?(e-\d+)?")
@@ -53,7 +51,7 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     # The lines by number, None where one cannot be read: each keeps its place.
     values = {line.number: line.value for line in records(run, bad)}
     values |= {error.line or 0: None for error in bad.errors}
-    result.done["an empty line removed"] = len(empty_lines(run))
+    result.done["an empty line removed"] = len(bad.empty)
     rows: list[Record] = []
     for _, value in sorted(values.items()):
         if not isinstance(value, dict) or ("simulation" in value and debate_of(value) == Debate()):
@@ -209,7 +207,7 @@ def _mend_verdicts(row: Record, result: Repair) -> None:
         verdict = turn.get(title)
         score = verdict.get("score") if isinstance(verdict, dict) else verdict
         if score is None:
-            fallback = {"score": 0, "explanation": MISSING, FALLBACK: MISSING}
+            fallback = {"score": 0, "explanation": FILLED_IN, FALLBACK: FILLED_IN}
             turn[title] = {**(verdict or {}), **fallback}
             result.done["a missing score written as no"] += 1
         elif isinstance(verdict, dict) and isinstance(score, str) and _NUMBER.fullmatch(score):

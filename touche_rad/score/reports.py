@@ -14,6 +14,7 @@ from touche_rad.files.labels import label_value
 from touche_rad.score.confusion import MAIN, TITLES, missing_answer, place_of_score
 from touche_rad.score.result import (
     BASELINE,
+    COUNTED_OF_KIND,
     MEAN,
     JudgementRow,
     LabelRow,
@@ -23,6 +24,7 @@ from touche_rad.score.result import (
     RankedRun,
     RetrievalRow,
     RunComparison,
+    RunFault,
     rank_text,
 )
 from touche_rad.score.tables import (
@@ -39,7 +41,14 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, debate_rows
-from touche_rad.score.words import between, by_pair, names_of, number, ranking_in_words, too_few
+from touche_rad.score.words import (
+    between,
+    by_pair,
+    names_of,
+    number,
+    ranking_in_words,
+    too_few,
+)
 
 _SHOWN_PROBLEMS: Final = 10
 _OFFICIAL_FAULTS: Final = {
@@ -85,10 +94,10 @@ _FAMILIES: Final = (
     "p (Holm): over all comparisons of the measure that ranks with the same run, and over all of "
     "the other measures with it."
 )
-
-
-Fault = tuple[str, int, str]
-"""A run, how often it has a problem, and the problem in words."""
+INTERVAL_AND_P: Final = (
+    "An interval is for one comparison, and p (Holm) is corrected for all of them, so p can be "
+    "above .05 although the interval excludes 0."
+)
 
 
 class Report(Printed):
@@ -146,30 +155,33 @@ class Report(Printed):
         sentences = too_few(units, count)
         if not sentences:
             sentences = ranking_in_words(runs, baselines, what, by_pair(self.comparisons, measure))
-        ranked_as = [f"Ranked as {kind}."] if kind and len(self.runs) > 1 else []
+        verb = "Ranked" if has_ranks else "Compared"
+        ranked_as = [f"{verb} as {kind}."] if kind and len(self.runs) > 1 else []
         return [f"{sentence}.", *sentences, *ranked_as]
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
         raise NotImplementedError
 
-    def board_of(self, measures: Sequence[str], value: str, debates: Mapping[str, str]) -> Table:
+    def board_of(
+        self, measures: Sequence[str], value: str, counts: Mapping[str, Mapping[str, object]]
+    ) -> Table:
         """Return the ranked table of measures; the intervals of all but the first need room.
 
-        `debates` is how many debates each run has; empty where it is not known.
+        `counts` is what the measures of each run are of; all but the first need room.
         """
         first, *others = measures
-        intervals = [f"{INTERVAL} of {measure}" for measure in others]
+        further = [*list(counts)[1:], *(f"{INTERVAL} of {measure}" for measure in others)]
         lines = []
         for ranked in self.ranking:
             rows = [row for row in self.rows if row.run == ranked.run]
             values = [cell(value, row) for row in rows]
             between = [interval_cell(SHORT_INTERVAL, row) for row in rows]
-            head = [self.rank_text(ranked), ranked.run, values[0], between[0]]
-            head += [debates[ranked.run]] if debates else []
-            lines.append([*head, *values[1:], *between[1:]])
-        columns = ["rank", "run", first, INTERVAL, *(["debates"] if debates else []), *others]
-        return Table([*columns, *intervals], lines, name=1, optional=len(intervals))
+            numbers = [str(of_runs[ranked.run]) for of_runs in counts.values()]
+            head = [self.rank_text(ranked), ranked.run, values[0], between[0], *numbers[:1]]
+            lines.append([*head, *values[1:], *numbers[1:], *between[1:]])
+        columns = ["rank", "run", first, INTERVAL, *list(counts)[:1], *others, *further]
+        return Table(columns, lines, name=1, optional=len(further))
 
     def rank_text(self, ranked: RankedRun) -> str:
         """Return the rank of a run; a star for a baseline, a dash with too few debates."""
@@ -231,9 +243,11 @@ class Report(Printed):
         """Yield the comparisons, if they are asked for, and what is corrected together."""
         if self.shows_pairs and self.comparisons:
             yield table(COMPARISON_COLUMNS, self.comparisons)
-            yield Notes([_FAMILIES])
+            yield Notes([_FAMILIES, INTERVAL_AND_P])
+        elif self.shows_pairs:
+            yield Notes(["--pairs: there is nothing to compare"])
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[RunFault]:
         """Yield the problems of each kind that a run has, with the first place."""
         groups: dict[tuple[str, ProblemKind], list[Problem]] = defaultdict(list)
         for problem in self.problems:
@@ -244,12 +258,13 @@ class Report(Printed):
                 as_no = sum(problem.counted_as_no for problem in problems)
                 lost = f", {as_no} verdicts" if as_no else ""
                 text = f"{len(problems)} times{lost}; the first: {text}"
-            yield run, len(problems), f"{kind.value}: {text}"
+            what = COUNTED_OF_KIND.get(kind, "fault")
+            yield RunFault(run, len(problems), f"{kind.value}: {text}", what=what)
 
     def warnings(self) -> Iterator[str]:
         """Yield a line for each run and kind of problem."""
-        for run, _, text in self.faults():
-            yield f"{run}: {text}"
+        for fault in self.faults():
+            yield f"{fault.run}: {fault.text}"
 
     def _shown_warnings(self) -> Iterator[str]:
         lines = list(self.warnings())
@@ -331,14 +346,14 @@ class JudgementReport(Report):
         return used
 
     @property
-    def _rows_by_place(self) -> Mapping[tuple[str, str], JudgementRow]:
+    def rows_by_place(self) -> Mapping[tuple[str, str], JudgementRow]:
         """The measures by run and criterion."""
         return {(row.run, row.maxim): row for row in self.rows}
 
     def _by_maxim(self) -> Table:
         """Return the measures of the run by criterion, and the one that ranks of the baselines."""
         (run,) = self.runs
-        rows = self._rows_by_place
+        rows = self.rows_by_place
         baselines = [ranked.run for ranked in self.ranking if ranked.run != run]
         columns = self.used(_RUN_COLUMNS)
         heads = ["", "measure", "score", INTERVAL, *baselines, *columns.values()]
@@ -397,7 +412,10 @@ class JudgementReport(Report):
         for name in _CSV_FIELDS:
             if not (self.criteria.official and name in _OF_OTHER_KINDS):
                 fields[f"_{name}"] = name
-        counts = {"debates": dict.fromkeys(self.runs, self.debates), "lost_debates": self.lost}
+        counts: dict[str, Mapping[str, int]] = {}
+        for name, number_of_all in (("debates", self.debates), ("turns", self.turns)):
+            counts[name] = dict.fromkeys(self.runs, number_of_all)
+        counts["lost_debates"] = self.lost
         return self._records("maxim", MEAN, fields, counts)
 
     def _head(self) -> Iterator[str]:
@@ -430,7 +448,7 @@ class JudgementReport(Report):
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
-        rows = self._rows_by_place
+        rows = self.rows_by_place
         lost = any(self.lost.values())
         extra = self.used(_EXTRA_COLUMNS)
         lines = []

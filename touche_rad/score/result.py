@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import Final
+from typing import Final, NamedTuple
 
 from touche_rad.records import FrozenRecord
 from touche_rad.score.tables import NONE
@@ -44,6 +44,35 @@ class ProblemKind(StrEnum):
     FEW = "few debates"
     NO_QUERY = "missing query"
     EXTRA_QUERY = "query without qrels"
+
+
+COUNTED_OF_KIND: Final = {
+    **{kind: kind.value for kind in (ProblemKind.ODD_SCORE, ProblemKind.REORDERED)},
+    ProblemKind.TWICE: "repeated debate",
+    ProblemKind.UNMATCHED: "unlabelled debate",
+    **dict.fromkeys(
+        (ProblemKind.LOST, ProblemKind.BAD_LINE, ProblemKind.MISSING_DEBATE), "missing debate"
+    ),
+    ProblemKind.MISSING_TURN: "missing turn",
+    **dict.fromkeys(
+        (ProblemKind.MISSING_VERDICT, ProblemKind.NULL_SCORE, ProblemKind.BAD_SCORE),
+        "missing verdict",
+    ),
+}
+"""What is counted of a problem, if it is not just a fault."""
+
+
+class RunFault(NamedTuple):
+    """A problem that a run has once or several times."""
+
+    run: str
+    number: int
+    """How often; 0 if another fault counts it."""
+    text: str
+    link: str = ""
+    """The address of the turns that have it in the reader of a report; empty without one."""
+    what: str = "fault"
+    """What is counted, in the singular, such as a missing debate."""
 
 
 class OfficialResult(StrEnum):
@@ -133,6 +162,11 @@ class RankedRun(FrozenRecord):
     """1 if it is not significantly worse than the first, else its place."""
     place: int | None = None
     """Its place by value."""
+
+
+def exact(value: float) -> float:
+    """Return a value that is equal to those that are tied with it: without errors of arithmetic."""
+    return round(value, 9)
 
 
 def rank_text(rank: int | None, place: int | None) -> str:

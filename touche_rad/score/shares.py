@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any, Literal
@@ -13,25 +14,39 @@ from pydantic import Field
 from touche_rad import files
 from touche_rad.criteria import Criteria, Unit
 from touche_rad.debate import Debate, Verdicts
+from touche_rad.errors import InputError
 from touche_rad.files.criteria import criteria_of
 from touche_rad.records import FrozenRecord
 from touche_rad.samples import SAMPLES
-from touche_rad.score.cautions import different_judges, unknown_judge, without_model
+from touche_rad.score.cautions import (
+    different_judges,
+    of_unknown_judges,
+    unknown_judge,
+    without_model,
+)
 from touche_rad.score.confusion import missing_answer
-from touche_rad.score.conversations import ClaimTopic, DebateOfRun, content_of, sorted_topics
+from touche_rad.score.conversations import (
+    ClaimTopic,
+    DebateOfRun,
+    content_of,
+    sorted_topics,
+)
 from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, named
 from touche_rad.score.rates import (
+    COUNTED,
+    NOT_IN_INPUT,
     OTHER_DEBATES,
     answers_name,
     categories_in_words,
     count_verdicts,
     describe_scales,
     measure_yes,
+    own_order,
 )
-from touche_rad.score.reports import SHORT_INTERVAL, Fault, Report, rank_notes
-from touche_rad.score.result import MEAN
-from touche_rad.score.significance import Figures, Floats, rank
+from touche_rad.score.reports import SHORT_INTERVAL, Report, rank_notes
+from touche_rad.score.result import MEAN, RunFault
+from touche_rad.score.significance import Figures, Floats, rank, with_intervals
 from touche_rad.score.tables import (
     INTERVAL,
     Notes,
@@ -41,7 +56,7 @@ from touche_rad.score.tables import (
 )
 from touche_rad.score.units import Row, turn_rows
 from touche_rad.score.validation import read_inputs
-from touche_rad.score.words import faults_in_words, number
+from touche_rad.score.words import faults_in_words, names_of, number, signed
 
 
 class YesRow(FrozenRecord):
@@ -64,6 +79,10 @@ class ShareReport(Report):
     claims: int
     debates: Mapping[str, str] = {}
     """How many of the debates each run has."""
+    turns: Mapping[str, int] = {}
+    """How many turns of each run count, with those that are missing or lost."""
+    labelled: Mapping[str, int] = {}
+    """How many of them people labelled on some criterion."""
     input_of_runs: str = ""
     """The file with the claims that each run must have."""
     judges: str = ""
@@ -78,9 +97,9 @@ class ShareReport(Report):
     criteria: Criteria = Field(exclude=True, repr=False)
     verdicts: Callable[[], Iterable[Row]] = Field(tuple, exclude=True, repr=False)
     """Returns a row for each verdict that counts."""
-    problems_of_runs: tuple[Fault, ...] = Field((), exclude=True)
+    problems_of_runs: tuple[RunFault, ...] = Field((), exclude=True)
 
-    def faults(self) -> Iterator[Fault]:
+    def faults(self) -> Iterator[RunFault]:
         """Yield what each run lacks."""
         return iter(self.problems_of_runs)
 
@@ -101,22 +120,33 @@ class ShareReport(Report):
             reason = f"Not ranked: {self.not_ranked}."
             shares = [f"{row.run} {number(means[row.run].yes)}" for row in self.ranking if means]
             return [reason, f"{what.capitalize()}: {', '.join(shares)}."] if means else [reason]
-        return self._in_words(
+        sentences = self._in_words(
             means,
             "yes",
             what,
             MEAN,
             "claims",
             self.claims,
-            "debaters: the runs have different debates" if self.truth else "",
+            "debaters: the runs have different responses" if self.truth else "",
         )
+        for ranked in self.ranking[1:3]:  # the next two, which a baseline may be
+            pair = (ranked.run, self.ranking[0].run)
+            parts = [
+                f"{row.measure} ({signed(row.difference)})"
+                for row in self.comparisons
+                if row.significant and (row.run, row.against) == pair
+            ]
+            if parts:
+                sentences.append(f"{' − '.join(pair)}, significantly: {names_of(parts)}.")
+        return sentences
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""
         yield self.sentences()
         if len(self.runs) == 1:
-            columns = {"{maxim}": "", "{yes:.3f}": self.measure, SHORT_INTERVAL: INTERVAL}
-            yield table(columns, self.rows)
+            numbers = [f"{of_runs[self.runs[0]]} {what}" for what, of_runs in self.counts.items()]
+            columns = {"{maxim}": ", ".join(numbers), "{yes:.3f}": self.measure}
+            yield table({**columns, SHORT_INTERVAL: INTERVAL}, self.rows)
         else:
             yield self.board()
         yield from self.pair_table()
@@ -124,11 +154,20 @@ class ShareReport(Report):
         yield Notes([*rank_notes(self), self.source, self.drawn("claims")])
 
     @property
+    def counts(self) -> Mapping[str, Mapping[str, object]]:
+        """What the measures of each run are of, as far as it is known."""
+        counts = {"debates": self.debates, "labelled": self.labelled, "turns": self.turns}
+        return {what: of_runs for what, of_runs in counts.items() if of_runs}
+
+    @property
     def source(self) -> str:
         """Where the answers are from."""
         text = self.judges or f"missing verdicts count as {missing_answer(self.criteria)}"
         if self.debates and not self.input_of_runs:
-            text += "; score --debates INPUT tells which debates are missing"
+            text += (
+                "; score --debates INPUT counts all missing debates, and check RUN --input INPUT "
+                "names them"
+            )
         if self.truth:
             text = f"answers of people: {self.truth}"
         if self.is_corrected:
@@ -142,19 +181,17 @@ class ShareReport(Report):
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with its share on each criterion."""
-        return self._records(
-            "maxim",
-            MEAN,
-            {"": "yes", "_low": "low", "_high": "high", "_unsettled": "unsettled"},
-            {"debates": self.debates},
-        )
+        fields = {"": "yes", "_low": "low", "_high": "high"}
+        if self.truth:
+            fields["_unsettled"] = "unsettled"
+        return self._records("maxim", MEAN, fields, self.counts)
 
     def board(self) -> Table:
         """Return the table of the runs, with the intervals of the criteria if there is room."""
         columns = {criterion.key: criterion.column for criterion in self.criteria}
         maxims = dict.fromkeys(row.maxim for row in self.rows)
         return self.board_of(
-            [columns.get(maxim, maxim) for maxim in maxims], "{yes:.3f}", self.debates
+            [columns.get(maxim, maxim) for maxim in maxims], "{yes:.3f}", self.counts
         )
 
 
@@ -182,7 +219,9 @@ def score_shares(
     def read(tag: str, path: Path) -> list[tuple[Debate, tuple[Verdicts, ...]]]:
         # Refuses a file without verdicts, before its bad lines.
         read_evaluated(tag, path, criteria, files.BadLines(skip=True))
-        return list(read_judged(path, criteria, bad or files.BadLines()))
+        debates = list(read_judged(path, criteria, bad or files.BadLines()))
+        refuse_without_texts(path, debates)
+        return debates
 
     debates_of_runs = each_run(paths, read, refused)
     debates, lost = present_debates(debates_of_runs.values(), criteria.unit)
@@ -200,17 +239,37 @@ def score_shares(
     )
 
 
+def lacks_texts(debates: Sequence[tuple[Debate, Sequence[Verdicts]]]) -> bool:
+    """Whether there are verdicts, but none of the debates that they are on."""
+    return any(verdicts for _, verdicts in debates) and not any(
+        debate.turns for debate, _ in debates
+    )
+
+
+def refuse_without_texts(path: Path, debates: Sequence[tuple[Debate, Sequence[Verdicts]]]) -> None:
+    """Refuse verdicts without their debates: only labels tell by position which these are."""
+    if lacks_texts(debates):
+        raise InputError(
+            path,
+            "expected the debates of the verdicts (simulation.userTurns), got verdicts only: "
+            "labels match them by position, or judge again",
+        )
+
+
 def present_debates(
     debates_of_runs: Iterable[Sequence[tuple[Debate, Sequence[Verdicts]]]], unit: Unit
 ) -> tuple[list[DebateOfRun], list[int]]:
-    """Return the debates of all runs, and how many each run lost: those are empty."""
+    """Return the debates of all runs, and how many each run lost: they have no turn."""
     debates: list[DebateOfRun] = []
-    lost = []
+    lost: list[int] = []
     for run, pairs in enumerate(debates_of_runs):
-        present = [pair for pair in pairs if pair[0].turns or pair[1]]
-        lost.append(len(pairs) - len(present))
-        for debate, verdicts in present:
-            debates.append(DebateOfRun(run, debate, verdicts or ({},), unit=unit))
+        lost.append(0)
+        for place, (debate, verdicts) in enumerate(pairs, 1):
+            if debate.turns:
+                verdicts = verdicts or ({},)
+                debates.append(DebateOfRun(run, debate, verdicts, unit=unit, line=place))
+            else:
+                lost[-1] += 1
     return debates, lost
 
 
@@ -232,7 +291,7 @@ def shares_of_debates(
     Args:
         runs: The files of the runs by name.
         debates: The debates of all runs.
-        lost: The number of lost debates of each run.
+        lost: How many debates each run lost.
         criteria: What the verdicts are on.
         samples: Number of bootstrap samples of claims.
         seed: Random seed of the bootstrap.
@@ -243,28 +302,43 @@ def shares_of_debates(
     """
     tags = list(runs)
     others: Mapping[int, int] = {}
+    inputs: Sequence[Debate] = ()
     if source is not None:
         of_runs = Counter(of_run.run for of_run in debates)
-        debates, lost = _debates_of_input(debates, read_inputs(source, files.BadLines()), len(tags))
+        inputs = read_inputs(source, files.BadLines())
+        debates, lost = debates_of_input(debates, inputs, len(tags))
         others = of_runs - Counter(of_run.run for of_run in debates)
     # Runs without verdicts, which a report may have, are compared with none.
     judged = {debate.run for debate in debates if debate.verdicts}
     unjudged = {debate.run for debate in debates} - judged
-    lost = [0 if run in unjudged else count for run, count in enumerate(lost)]
-    all_topics = sorted_topics([debate for debate in debates if debate.run in judged])
-    counts, debates_text, problems = count_verdicts(all_topics, tags, lost, criteria)
-    for run, count in others.items():
-        problems[tags[run], "debates that the input does not have, not counted"] = count
+    lost = [0 if run in unjudged else number for run, number in enumerate(lost)]
+    all_topics = sorted_topics([debate for debate in debates if debate.run in judged], tags, inputs)
+    lines = {topic.line for topic in all_topics}
+    lost_topics = [
+        ClaimTopic(debate.claim or debate.thesis, line=place, name=f"debate-{place}")
+        for place, debate in enumerate(inputs, 1)
+        if place not in lines
+    ]
+    counts, sizes, problems = count_verdicts(all_topics, tags, lost, criteria)
+    for run, number_of_others in others.items():
+        problems[tags[run], NOT_IN_INPUT] = number_of_others
     figures = {}
     claims = 0
     for at, tag in enumerate(tags):
-        counted = counts[counts[:, at, :, 1].any(axis=1), at]
+        of_run = counts[:, at]
+        expected = of_run[:, 0, 1]
+        counted = of_run[expected > 0]
         if len(counted):
-            figures[tag] = measure_yes(counted[:, None], criteria, samples, seed)
+            in_order = of_run[own_order(all_topics, at, expected)]
+            figures[tag] = with_intervals(
+                measure_yes(counted[:, None], criteria, samples, seed),
+                measure_yes(in_order[:, None], criteria, samples, seed),
+            )
             claims = max(claims, 0 if problems[tag, OTHER_DEBATES] else len(counted))
 
     paths = [runs[tag] for tag in figures]
     not_ranked = different_judges(paths)
+    unknown = of_unknown_judges({tag: runs[tag] for tag in figures})
     have_pairs = any(len(topic.conversations) > 1 for topic in all_topics)
     if len(judged) > 1 and not (not_ranked or have_pairs):
         not_ranked = "the runs have no claim in common"
@@ -275,12 +349,16 @@ def shares_of_debates(
         claims,
         not_ranked=not_ranked,
         baselines=[tag for tag in baselines if tag in figures],
-        debates=debates_text,
         criteria=criteria,
-        verdicts=lambda: _rows_that_count(tags, all_topics, counts[..., 0, 1], criteria),
+        verdicts=lambda: _rows_that_count(
+            tags, all_topics, lost_topics, counts[..., 0, 1], criteria
+        ),
         input_of_runs=str(source or ""),
         problems=problems,
+        problems_of_runs=unknown,
+        apart=[fault.run for fault in unknown],
         notes=[
+            *faults_in_words(unknown),
             *([] if not_ranked else [*without_model(paths), *unknown_judge(paths)]),
             *categories_in_words(criteria),
         ],
@@ -288,46 +366,55 @@ def shares_of_debates(
         refused=refused,
         samples=samples,
         seed=seed,
+        **sizes,
     )
 
 
 def _rows_that_count(
-    names: Sequence[str], topics: Sequence[ClaimTopic], expected: Floats, criteria: Criteria
+    names: Sequence[str],
+    topics: Sequence[ClaimTopic],
+    lost: Sequence[ClaimTopic],
+    expected: Floats,
+    criteria: Criteria,
 ) -> Iterator[Row]:
     """Yield the rows of single verdicts whose mean is that of the table.
+
+    A debate has one name in all runs, also in one that lost it.
 
     Args:
         names: The names of the runs.
         topics: The claims with their debates.
+        lost: The claims that the input has, and no run.
         expected: How many turns each run should have, by claim; after the topics are debates that
             are lost, and of which no run has the claim.
         criteria: What the verdicts are on.
     """
+    all_topics = [*topics, *lost]
+    names_of_debates = {topic.name for topic in all_topics}
+    free = (name for name in map("debate-{}".format, count(1)) if name not in names_of_debates)
+    while len(all_topics) < len(expected):
+        all_topics.append(ClaimTopic("", name=next(free)))
     for run, name in enumerate(names):
-        for claim, of_runs in enumerate(expected):
-            topic = topics[claim] if claim < len(topics) else ClaimTopic("")
-            # A lost debate has no name and no turns: those of the other runs on its claim count.
-            debate = f"lost-{claim + 1}"
+        for topic, of_runs in zip(all_topics, expected, strict=True):
             missing = "lost debate"
             verdicts: Mapping[int, Verdicts] = {}
             turns: Sequence[int] = ()
             for conversation in topic.conversations:
                 if run in conversation.runs:
-                    debate = conversation.runs[run]
                     missing = "no verdict"
                     verdicts = dict(enumerate(dict(conversation.verdicts)[run]))
                     turns = conversation.places
-            count = round(of_runs[run])
-            further = range(len(verdicts), len(verdicts) + count)
-            for turn in [*turns, *further][:count]:
-                place = {"run": name, "debate": debate, "claim": topic.claim, "turn": turn + 1}
+            turns_that_count = round(of_runs[run])
+            further = range(len(verdicts), len(verdicts) + turns_that_count)
+            for turn in [*turns, *further][:turns_that_count]:
+                place = {"run": name, "debate": topic.name, "claim": topic.claim, "turn": turn + 1}
                 yield from turn_rows(place, verdicts.get(turn, {}), criteria, missing)
 
 
-def _debates_of_input(
+def debates_of_input(
     debates: Sequence[DebateOfRun], inputs: Sequence[Debate], runs: int
 ) -> tuple[list[DebateOfRun], list[int]]:
-    """Return the debates that the input has, and how many of its debates each run lacks.
+    """Return the debates whose claims the input has, and how many of them each run lacks.
 
     Of a claim, as many debates of a run count as the input has. A copy stays, and is reported
     later; it is in the place of no debate on another claim.
@@ -355,7 +442,8 @@ def share_report(
     baselines: Sequence[str],
     compare: bool,
     problems: Mapping[tuple[str, str], int] = MappingProxyType({}),
-    problems_of_runs: Sequence[Fault] = (),
+    problems_of_runs: Sequence[RunFault] = (),
+    apart: Collection[str] = (),
     notes: Sequence[str] = (),
     not_ranked: str = "",
     unsettled: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
@@ -363,13 +451,18 @@ def share_report(
 ) -> ShareReport:
     """Rank runs by the mean of their answers; categories have none.
 
-    `problems` is how often each run has a problem.
+    `problems` is how often each run has a problem; runs that are `apart` have no rank.
     """
     first, *others = next(iter(figures.values()), (MEAN,))
     if first != MEAN:
         not_ranked = "categories have no order"
-    apart = [run for run in figures if not_ranked or problems.get((run, OTHER_DEBATES))]
-    faults = [(run, times, f"{what}: {times}") for (run, what), times in problems.items() if times]
+    apart = [
+        run for run in figures if not_ranked or run in apart or problems.get((run, OTHER_DEBATES))
+    ]
+    faults = []
+    for (run, text), times in problems.items():
+        if times:
+            faults.append(RunFault(run, times, f"{text}: {times}", what=COUNTED[text]))
     ranking = rank(figures, first, claims, baselines=baselines, others=others, apart=apart)
     rows = []
     for tag, of_run in figures.items():

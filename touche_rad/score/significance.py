@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import field, replace
 from statistics import fmean
 from typing import Any, Final
 
@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from touche_rad.frozen import frozen
-from touche_rad.score.result import RankedRun, RunComparison
+from touche_rad.score.result import RankedRun, RunComparison, exact
 
 Floats = NDArray[np.float64]
 CONFIDENCE = 0.95
@@ -130,6 +130,15 @@ def mean_of(values: Sequence[Measured]) -> Measured:
     return Measured(fmean([measured.value for measured in values] or [0.0]), mean_draws)
 
 
+def with_intervals(
+    measures: Mapping[str, Measured], others: Mapping[str, Measured]
+) -> dict[str, Measured]:
+    """Return measures with the intervals of others."""
+    return {
+        name: replace(measured, limits=others[name].interval) for name, measured in measures.items()
+    }
+
+
 Figures = Mapping[str, Mapping[str, Measured]]
 """By run, then by measure."""
 
@@ -167,7 +176,8 @@ def rank(
     """
     with_interval = {run for run in figures if figures[run][measure].draws is not None}
     comparable = (with_interval or set(figures)) - set(apart)
-    order = sorted(figures, key=lambda run: (run not in comparable, -figures[run][measure].value))
+    values = {run: exact(of_run[measure].value) for run, of_run in figures.items()}
+    order = sorted(figures, key=lambda run: (run not in comparable, -values[run]))
     runs = [run for run in order if run in comparable and run not in baselines]
     references = [*runs[:1], *(run for run in order if run in baselines)]
     comparisons: list[RunComparison] = []
@@ -183,8 +193,8 @@ def rank(
     places: dict[float, int] = {}  # by value: equal runs have equal places
     for run in order:
         place = rank_of_run = None
-        if run in runs and units >= FEWEST_FOR_TEST:
-            place = places.setdefault(figures[run][measure].value, 1 + runs.index(run))
+        if run in runs and run in with_interval and units >= FEWEST_FOR_TEST:
+            place = places.setdefault(values[run], 1 + runs.index(run))
             rank_of_run = place if run in worse else 1
         ranked.append(RankedRun(run=run, rank=rank_of_run, place=place))
     return Ranking(tuple(ranked), tuple(comparisons))
@@ -217,6 +227,4 @@ def compare_runs(
                 )
             )
     corrected = iter(holm([row.p for row in rows if row.p is not None]))
-    return [
-        row if row.p is None else row.model_copy(update={"p_holm": next(corrected)}) for row in rows
-    ]
+    return [row if row.p is None else row.replace(p_holm=next(corrected)) for row in rows]

@@ -28,10 +28,12 @@ WIDTH: Final = 80
 _GAP: Final = "  "
 _NARROWEST: Final = 16
 """The column of names is not made narrower; a table that is still too wide is split."""
+_PIECES: Final = re.compile(r"(?<=[\s/])|(?=\s)")
+"""A name may continue on the next line at a space and behind a folder."""
 _GREY: Final = "\x1b[2m{}\x1b[0m"
 _BOLD: Final = "\x1b[1m{}\x1b[0m"
 """Where there is no terminal, `click.echo` leaves the colours out."""
-_FORMULA: Final = ("=", "+", "-", "@", "\t", "\r")
+_FORMULA: Final = ("=", "+", "-", "@", "＝")
 """A spreadsheet takes a text that begins so for a formula."""
 _NUMBER: Final = re.compile(r"[-+]?\d*(\.\d+)?")
 
@@ -63,19 +65,12 @@ class Table:
         if not self.rows:
             return []
         columns = [list(column) for column in zip(self.heads, *self.rows, strict=True)]
-        # First the optional columns go, then long names get several lines, then the table is split.
+        # First the optional columns go, then long names get several lines, then the table is split:
+        # each block repeats the names, which are whole if they leave room for a value.
         left_out: list[str] = []
         required = len(columns) - self.optional
         while _width(columns) > width and len(columns) > required:
             left_out.insert(0, columns.pop()[0])
-        names = columns[self.name]
-        excess = _width(columns) - width
-        if excess > 0:
-            room = max(map(len, names)) - excess
-            if room < _NARROWEST:  # the table is split, and each block repeats the names
-                room = max(_NARROWEST, width // 4)
-            names[1:] = ["\n".join(textwrap.wrap(name, room)) for name in names[1:]]
-
         # An interval or a true value stays beside its value.
         groups: list[list[Column]] = []
         for column in columns[self.name + 1 :]:
@@ -83,6 +78,16 @@ class Table:
                 groups[-1].append(column)
             else:
                 groups.append([column])
+
+        names = columns[self.name]
+        excess = _width(columns) - width
+        if excess > 0:
+            room = max(map(len, names)) - excess
+            if room < max(_NARROWEST, *map(len, _PIECES.split(" ".join(names)))):
+                widest = max(_width([*columns[: self.name], *group]) for group in groups)
+                room = width - len(_GAP) - widest
+            wrapper = _NameWrapper(max(room, _NARROWEST))
+            names[1:] = ["\n".join(map(str.rstrip, wrapper.wrap(name))) for name in names[1:]]
 
         labels = columns[: self.name + 1]
         blocks = [labels]
@@ -113,6 +118,10 @@ class Table:
                 texts[self.name] = cells_of_line[self.name].ljust(sizes[self.name])
                 lines.append(_GAP.join(texts).rstrip())
         return lines
+
+
+class _NameWrapper(textwrap.TextWrapper):
+    wordsep_re = _PIECES
 
 
 def _size(text: str) -> int:
@@ -209,7 +218,7 @@ def csv_rows(rows: Iterable[Iterable[object]]) -> str:
         if not isinstance(value, str):
             return value
         text = printable(value)
-        is_formula = text.startswith(_FORMULA) and not _NUMBER.fullmatch(text)
+        is_formula = text.lstrip().startswith(_FORMULA) and not _NUMBER.fullmatch(text)
         return f"'{text}" if is_formula else text
 
     stream = io.StringIO()

@@ -39,12 +39,11 @@ def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         groups.setdefault((row["run"], row["debate"], row["criterion"]), []).append(row)
     for turns in groups.values():
-        counts: dict[str, Any] = {}
-        for name in ("run", "debate", "claim", "criterion"):
-            if name in turns[0]:
-                counts[name] = turns[0][name]
+        names = ("run", "debate", "claim", "criterion")
+        counts: dict[str, Any] = {name: turns[0][name] for name in names}
         for name in ("yes", "agree"):
-            answers = [row[name] for row in turns if row.get(name) is not None]
-            counts[name] = sum(answers)
-            counts[f"{name}_of"] = len(answers)
+            if name in turns[0]:
+                answers = [row[name] for row in turns if row[name] is not None]
+                counts[name] = sum(answers)
+                counts[f"{name}_of"] = len(answers)
         yield counts

@@ -5,6 +5,7 @@ A fault loses a debate or a score; a warning makes an answer or a verdict worse.
 
 from __future__ import annotations
 
+import sys
 from collections import Counter
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -24,14 +25,22 @@ from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
-from touche_rad.files.outputs import Result, changes_of_answers, count_replaced, read_status
-from touche_rad.files.records import numbered_lines, original_record, records
-from touche_rad.files.simulations import SIMULATIONS, fallback_of
+from touche_rad.files.outputs import (
+    OTHER_STATUS,
+    Result,
+    changes_of_answers,
+    count_replaced,
+    read_status,
+    why_no_status,
+)
+from touche_rad.files.records import original_record, records
+from touche_rad.files.simulations import SIMULATIONS, fallback_of, planned_turns
 from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
 from touche_rad.runs.judging import VERDICTS
-from touche_rad.score.evaluations import debate_of
+from touche_rad.score.evaluations import FILLED_IN, debate_of
+from touche_rad.score.words import names_of
 from touche_rad.text import clean, count_words, excerpt, is_blank, printable
 
 WORDS: Final = 60
@@ -48,6 +57,11 @@ Level = Literal["fault", "warning"]
 UNFIT: Final = "not fit to upload: "
 """The kinds of issues on how a run was made begin with it."""
 DEMO: Final = f"{UNFIT}demo index"
+TWICE: Final = "a debate twice"
+MISSING: Final = "a debate is missing"
+OTHER_ORDER: Final = "the order is not the input's"
+FOREIGN: Final = "the run is on other "
+"""The kinds of issues on a run of another input begin with it."""
 
 
 @frozen
@@ -112,9 +126,14 @@ class Validation:
         return {what: (count, self.totals[what]) for what, count in self.fallbacks.items()}
 
     @property
+    def faults(self) -> Counter[str]:
+        """How many faults of each kind there are."""
+        return Counter(issue.kind for issue in self.findings if issue.level == "fault")
+
+    @property
     def good(self) -> bool:
         """Whether there is no fault."""
-        return all(issue.level == "warning" for issue in self.findings)
+        return not self.faults
 
     @property
     def groups(self) -> list[list[Issue]]:
@@ -127,9 +146,7 @@ class Validation:
     @property
     def valid(self) -> bool:
         """Whether there is no fault but in how it was made."""
-        return all(
-            issue.level == "warning" or issue.kind.startswith(UNFIT) for issue in self.findings
-        )
+        return all(kind.startswith(UNFIT) for kind in self.faults)
 
     @property
     def verdict(self) -> str:
@@ -175,7 +192,7 @@ class Validation:
         """Add a line that cannot be read, or so many equal ones."""
         kind = error.problem or "the line cannot be read"
         if error.line is None:
-            kind = "the file cannot be read"
+            kind = "the file is no run, or cannot be read"
         else:
             self.unread += times
         message = ": ".join(filter(None, (error.field, error.expected)))
@@ -187,23 +204,12 @@ def times_of(group: Iterable[Issue]) -> int:
     return sum(issue.times for issue in group)
 
 
+@dataclass
 class CollectedErrors(files.BadLines):
     """Skips invalid lines, and keeps their errors."""
 
-    def __init__(self) -> None:
-        super().__init__(skip=True)
-        self.errors: list[InputError] = []
-
-    def report(self, error: InputError) -> None:
-        """Count the line, and keep its error."""
-        super().report(error)
-        self.errors.append(error)
-
-
-def empty_lines(run: Path) -> list[int]:
-    """Return the numbers of the lines without a letter, which the official programs refuse."""
-    lines = numbered_lines(run, files.BadLines(skip=True), verbatim=True)
-    return [number for number, line in lines if not line]
+    skip: bool = True
+    most: int = sys.maxsize
 
 
 def runs_in(place: Path) -> list[Path]:
@@ -233,10 +239,10 @@ def check(
     runs = runs_in(run)
     if len(runs) != 1:
         result = Validation(str(run), "folder")
-        message = "expected exactly one *.jsonl, found "
-        message += ", ".join(path.name for path in runs[:3]) or "none"
+        names = names_of([path.name for path in runs]) or "none"
+        message = f"expected exactly one *.jsonl, found {names}"
         if runs:
-            message += f" (of {len(runs)}): to check each, touche-rad check {run}/*.jsonl"
+            message += f": to check each, touche-rad check {run}/*.jsonl"
         result.add(None, "the folder is no run", message)
         return result
     (run,) = runs
@@ -253,7 +259,7 @@ def check(
             result.official = kind in OFFICIAL
         lines.extend(files.read_numbered(run, bad, criteria))
         if result.official:
-            for number in empty_lines(run):
+            for number in bad.empty:
                 result.add(number, "a line is empty", "the official programs refuse such a file")
     except InputError as error:
         times = 1
@@ -279,17 +285,14 @@ def check(
             result.add(
                 number, "the debate has no turn" if debate.wire else "there is no simulation"
             )
-        turns = files.configured(debate, "maxTurns")
-        is_simulation = kind is Kind.SIMULATIONS and isinstance(turns, int)
-        if is_simulation and 0 < len(debate.turns) < turns:
-            result.add(
-                number,
-                "turns are missing",
-                f"{len(debate.turns)} of {turns} turns; the others count as no",
-            )
+        turns = planned_turns(debate)
+        level: Level = "warning" if evaluation is not None else "fault"
+        unit = evaluation.criteria.unit if evaluation is not None else "response"
+        if unit == "response" and 0 < len(debate.turns) < turns:
+            message = f"{len(debate.turns)} of {turns} turns; the others count as no"
+            result.add(number, "turns are missing", message, level)
         if result.official and debate.wire and not isinstance(files.configured(debate), dict):
             message = "TIRA refuses a line without simulation.configuration"
-            level: Level = "warning" if evaluation is not None else "fault"
             result.add(number, "the configuration is missing", message, level)
         if evaluation is not None:
             _check_verdicts(result, number, debate, evaluation)
@@ -318,7 +321,7 @@ def check(
             # The input may have a claim twice.
             claim = debate.claim
             if claims[earlier] != claim or of_input[claim] < of_run[claim]:
-                result.add(number, "a debate twice", f"line {number} repeats line {earlier}")
+                result.add(number, TWICE, f"line {number} repeats line {earlier}")
     _add_fallbacks(result, run)
     result.findings.sort(key=lambda issue: issue.line or 0)
     return result
@@ -413,6 +416,9 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
             verdict = verdicts.get(criterion.key)
             place = f"turn {turn}: {criterion.title}"
             cause = verdict.fallback if verdict else ""
+            if cause == FILLED_IN:  # `score` counts it as missing, too
+                result.add(line, "a verdict is missing", f"{place} is a no by --fix", "warning")
+                cause = ""
             result.count(VERDICTS, cause, line, f"{place} has a fallback score: ")
             if verdict and criterion.answers.kind == "categories":
                 continue  # the answer alone is its verdict
@@ -448,7 +454,7 @@ def _compare_with_input(
         result.add(
             None,
             "the input has lines that cannot be read",
-            f"lines of {source} that cannot be read: {bad.count}; the first: {bad.first}",
+            f"lines of {source} that cannot be read: {bad}",
             "warning",
         )
     of_input = Counter(debate.claim for debate in inputs)
@@ -475,7 +481,7 @@ def _compare_with_input(
     for place, debate in enumerate(inputs):
         rest.setdefault(key_of(debate), []).append(place)
     if any(keys.values()) and rest.keys().isdisjoint(keys.values()):
-        result.add(None, f"the run is on other {what}s", f"{source} has none of its {len(keys)}")
+        result.add(None, f"{FOREIGN}{what}s", f"{source} has none of its {len(keys)}")
         return of_input
 
     places: dict[int, int] = {}
@@ -521,7 +527,7 @@ def _compare_with_input(
             # An empty line is a debate for the official client, but not for `read_claims`.
             if debates[number].turns:
                 result.add(number, "a debate without a claim: the parameter file has an empty line")
-    kind = f"a {what} is missing"
+    kind = MISSING.replace("debate", what)
     if not lost:
         for debate in missing:
             result.add(None, kind, f"no {what} on {_name(debate)}")
@@ -536,11 +542,13 @@ def _compare_with_input(
         message = f"{len(moved)} of {len(places)} {what}s are not in the order of {source}; the "
         place = places[moved[0]]
         message += f"first: {_name(inputs[place])} is {what} {place + 1} there"
-        result.add(moved[0], "the order is not the input's", message)
+        result.add(moved[0], OTHER_ORDER, message)
 
     others = []
     for number, debate, evaluation in lines:
         expected = inputs[places[number]] if number in places else Debate()
+        if evaluation is not None and expected.turns and not debate.turns:
+            result.add(number, "the debate is lost", "the input has it")
         if not (expected.turns and debate.turns):
             continue
         if evaluation is None and expected.user_texts != debate.user_texts:
@@ -570,6 +578,8 @@ def counts_of(run: Path) -> Validation:
 def _add_fallbacks(result: Validation, run: Path) -> None:
     """Add how the run was made: by its own lines, and by the status of a run that has one."""
     status = read_status(run)
+    if not status and why_no_status(run) is OTHER_STATUS:
+        result.add(None, OTHER_STATUS, level="warning")
     counts = status.get("counts", {})
     of_lines = result.fallbacks
     result.fallbacks = of_lines | count_replaced(status.get("fallbacks", ()))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Final
 
-from touche_rad.score.result import SIGNIFICANT, RunComparison
+from touche_rad.score.result import SIGNIFICANT, RunComparison, RunFault, exact
 from touche_rad.score.significance import FEWEST_FOR_TEST
 from touche_rad.score.tables import NONE, fixed
 
@@ -71,20 +71,26 @@ def names_of(names: Sequence[str]) -> str:
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
-def faults_in_words(faults: Iterable[tuple[str, int, str]]) -> Iterator[str]:
+def faults_in_words(faults: Iterable[RunFault]) -> Iterator[str]:
     """Yield the problems of runs; what ends with how often a run has it is one line for all."""
     lines: dict[str, list[str]] = {}
-    for run, times, text in faults:
-        what = text.removesuffix(f": {times}")
-        if what == text:
-            lines[f"{run}: {text}"] = []
+    for fault in faults:
+        what = fault.text.removesuffix(f": {fault.number}")
+        if what == fault.text:
+            lines[f"{fault.run}: {what}"] = []
         else:
-            lines.setdefault(f"{what}: ", []).append(f"{run} {times}")
+            lines.setdefault(f"{what}: ", []).append(f"{fault.run} {fault.number}")
     for what, runs in lines.items():
         yield what + ", ".join(runs)
 
 
 Difference = Callable[[str, str], RunComparison | None]
+
+
+def tied_first(runs: Mapping[str, float]) -> list[str]:
+    """Return the first run, and those that are tied with it."""
+    first = exact(next(iter(runs.values())))
+    return [run for run, value in runs.items() if exact(value) == first]
 
 
 def ranking_in_words(
@@ -105,7 +111,7 @@ def ranking_in_words(
         gain = runs[leader] - runs[second]
         size = signed(gain).removeprefix("+") if gain >= 0.0005 else "less than .001"
         lead = f"{leader} leads {second} by {size} {measure}"
-        if not gain:
+        if second in tied_first(runs):
             lead = f"{leader} and {second} have the same {measure}"
         elif row is not None and row.low is not None and row.high is not None:
             # The tested difference is second minus leader; the sentence has it the other way.
@@ -137,7 +143,9 @@ def ranking_in_words(
 
 def too_few(units: str, count: int) -> list[str]:
     """Say that there are too few debates to compare runs; empty if there are enough."""
-    return [f"Too few {units} ({count}) to tell more."] if count < FEWEST_FOR_TEST else []
+    if count >= FEWEST_FOR_TEST:
+        return []
+    return [f"Too few {units} ({count}) to tell more: a rank needs {FEWEST_FOR_TEST}."]
 
 
 def are(names: Sequence[str]) -> str:

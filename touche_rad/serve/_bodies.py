@@ -110,7 +110,7 @@ class Health(RequestBody):
     fallbacks: int = 0
     """Answers that are not from the debater, or that it made without its model."""
     verdicts: int = 0
-    """Scores since the start."""
+    """Scores since the start, without those of the debate page."""
     verdict_fallbacks: int = 0
     """Scores that are not from the judge, or that it gave without its model."""
     last_fallback: str = ""

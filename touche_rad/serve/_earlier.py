@@ -34,12 +34,12 @@ class EarlierAnswers:
     def restore(self, debate: Debate) -> Debate:
         """Return the debate with the remembered answers in place of those without arguments."""
         turns = [
-            turn.model_copy(update={"response": self._answers[conversation]})
+            turn.replace(response=self._answers[conversation])
             if conversation in self._answers and turn.response and not turn.response.arguments
             else turn
             for turn, conversation in zip(debate.turns, _conversations(debate), strict=True)
         ]
-        return debate.model_copy(update={"turns": tuple(turns)})
+        return debate.replace(turns=tuple(turns))
 
 
 def _conversations(debate: Debate) -> Iterator[bytes]:

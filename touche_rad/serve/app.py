@@ -100,8 +100,8 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
 
 
 _LAST_LINE: Final = (
-    "ended: answers %(answers)d (fallbacks %(fallbacks)d), verdicts %(verdicts)d (fallbacks "
-    "%(verdict_fallbacks)d) %(last_fallback)s"
+    "ended: answers %(answers)d (fallbacks %(fallbacks)d), verdicts by POST %(verdicts)d "
+    "(fallbacks %(verdict_fallbacks)d) %(last_fallback)s"
 )
 """With the cause of the last fallback."""
 

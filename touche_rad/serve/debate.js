@@ -14,7 +14,7 @@
     unsaid = "", // a message without an answer that is not in the field
     left = false,
     status = "", // below the field
-    problem = null; // {text, again, isStopped}, above the field
+    problem = null; // {text, again}, above the field
   // {parent, draft}: the next message begins a branch; an edit keeps what the field had.
   let fork = null;
   const path = (at) => {
@@ -26,23 +26,18 @@
   };
   const children = (at) =>
     [...state.turns.keys()].filter((index) => state.turns[index].parent === at);
-  const answerOf = (turn) => (turn.answers[turn.pick]?.system ? turn.answers[turn.pick] : null);
+  const answerOf = ({ answers, pick }) => answers[pick]?.system && answers[pick];
+  const toField = () => $("say").focus({ preventScroll: true });
   const last = (at) => {
-    let index = at;
-    for (let next = children(at); next.length; next = children(index)) {
-      index = next[next.length - 1];
-    }
-    return index;
+    const next = children(at);
+    return next.length ? last(next.at(-1)) : at;
   };
 
   /* The debate as an official simulation; turns without an answer only at the end. */
   const simulation = (at, say) => {
     const userTurns = path(at).map((index) => {
-      const answer = answerOf(state.turns[index]);
-      return {
-        utterance: state.turns[index].say,
-        ...(answer ? { systemResponse: answer.system } : {}),
-      };
+      const turn = state.turns[index];
+      return { utterance: turn.say, systemResponse: answerOf(turn)?.system };
     });
     if (say !== undefined) {
       userTurns.push({ utterance: say });
@@ -73,19 +68,9 @@
   };
   /* An address may come from anybody: what cannot be shown as text is refused. */
   const check = ({ turns, at }) => {
-    const isTree =
-      Array.isArray(turns) &&
-      turns.length &&
-      turns.length <= setup.turns &&
-      turns.every(
-        ({ parent, say: text, answers }, index) =>
-          Number.isInteger(parent) &&
-          parent >= -1 &&
-          parent < index &&
-          typeof text === "string" &&
-          Array.isArray(answers),
-      );
-    if (!isTree) {
+    const isNext = ({ parent, say: text }, index) =>
+      Number.isInteger(parent) && parent >= -1 && parent < index && typeof text === "string";
+    if (turns.length > setup.turns || !turns.every(isNext)) {
       throw new Error("it contains no debate");
     }
     const opened = { turns, at: Number.isInteger(at) && turns[at] ? at : -1 };
@@ -151,7 +136,12 @@
       /* the browser keeps nothing */
     }
   };
+  const select = (debaters) => {
+    const { first, second } = $("composer").elements;
+    [first.value, second.value] = debaters;
+  };
   const load = async () => {
+    const isNew = !history.state;
     remember();
     const debate = address();
     if (rad.address.read().at) {
@@ -179,11 +169,17 @@
     }
     state = { ...opened, written: debate };
     state.at = last(state.at);
+    // A link opens with the debaters of its last turn.
+    const debaters = state.turns[state.at]?.answers.map(({ debater }) => debater) ?? [];
+    if (isNew && debaters.length && debaters.every((name) => setup.debaters.includes(name))) {
+      select([...debaters, ""]);
+      remember();
+    }
     write(fork?.draft ?? $("say").value);
     fork = null;
     unsaid = "";
     draw();
-    $("say").focus({ preventScroll: true });
+    toField();
   };
 
   const seconds = (value) => `${value.toFixed(1)} s`;
@@ -205,6 +201,7 @@
     const failed = event.failures ? ", failed" : "";
     return `model: ${what}, ${seconds(event.seconds)}, ${tokens} tokens${failed}`;
   };
+  const shortOf = ({ say: text }) => rad.short(text, 80);
   const textOf = (citation) => citation.parts.map(([text]) => text).join("");
 
   /* Topics of the collection, each with first claims. */
@@ -216,16 +213,28 @@
     return html`<ul class="topics">
       ${names.map(
         (name) =>
-          html`<li>
-            <details name="topic" open=${names.length === 1}>
+          html`<li key=${name}>
+            <details
+              name="topic"
+              open=${names.length === 1}
+              onToggle=${({ target }) => target.open && intoView(target)}
+            >
               <summary>${name || "Claims of the collection"}</summary>
               ${setup.topics[name].map(
                 (claim) => html`<button onClick=${() => begin(claim)}>${claim}</button>`,
               )}
+              ${!setup.topics[name].length && html`<p class="soft">Write what you believe about it.</p>`}
             </details>
           </li>`,
       )}
     </ul>`;
+  };
+  const find = () => {
+    const sought = $("find").value.toLowerCase().split(" ");
+    const found = Object.keys(setup.topics).filter((name) =>
+      sought.every((word) => name.toLowerCase().includes(word)),
+    );
+    rad.mount(html`<${Topics} names=${found.slice(0, 60)} />`, $("topics"));
   };
   const Steps = ({ steps }) =>
     html`<ul class="list">
@@ -237,7 +246,8 @@
       ${answer.judged.map(
         (judged) =>
           html`<h3>Judge ${judged.judge} <small class="soft">${spent(judged)}</small></h3>
-            <${rad.Reasons} verdicts=${judged.list} />`,
+            <${rad.Reasons} verdicts=${judged.list} />
+            ${judged.list[0]?.score != null && html`<p class="soft">A score of .50 or more means yes.</p>`}`,
       )}
       <h3>How it was found <small class="soft">${spent(answer)}</small></h3>
       <${Steps}
@@ -245,7 +255,7 @@
           ...answer.steps,
           ...answer.shown.citations
             .filter((citation) => citation.path.length)
-            .map(({ id, path }) => `${id}: ${path.join(" → ")}`),
+            .map(({ number, path }) => `source ${number}: ${path.join(" → ")}`),
         ]}
       />
       ${
@@ -257,7 +267,7 @@
                 html`<li class="text" dir="auto">
                   ${candidate.text}${" "}
                   <small
-                    >${rad.number(candidate.score)}${candidate.note && ` · ${candidate.note}`}</small
+                    >${`score ${rad.number(candidate.score)}`}${candidate.note && ` · ${candidate.note}`}</small
                   >
                 </li>`,
             )}
@@ -272,6 +282,11 @@
     const isCompared = turn.answers.length > 1;
     const isPicked = which === turn.pick;
     const [isOpen, open] = rad.useState(false);
+    const same = children(turn.parent).findIndex(
+      (other) =>
+        other < index &&
+        state.turns[other].answers.some(({ shown: old }) => old?.content === shown?.content),
+    );
     const notices = [...answer.notices, ...answer.judged.flatMap((judged) => judged.notices)];
     return html`<article class="reply" aria-label=${`Answer of ${answer.debater}`}>
       <div>
@@ -291,7 +306,12 @@
         </div>
         ${notices.map((text) => html`<${rad.Notice} kind="warning">${text}<//>`)}
         ${shown && html`<${rad.Answer} answer=${shown} scope=${scope} />`}
-        ${answer.near && html`<${Near} names=${answer.near} />`}
+        ${
+          answer.near
+            ? html`<${Near} names=${answer.near} />`
+            : shown?.citations.length === 0 &&
+              html`<p class="unsourced">This answer cites no argument.</p>`
+        }
         ${
           live?.working &&
           html`${
@@ -324,14 +344,13 @@
               Why?
             </button>
             <span class="soft num"
-              >${shown.words}${setup.words > 0 && ` of ${setup.words}`} words</span
+              >${shown.words}${setup.words > 0 && ` of ${setup.words}`}${" words"}${same >= 0 && ` · the same answer as in branch ${same + 1}`}</span
             >
           </div>`
         }
       </div>
       ${
-        shown &&
-        !answer.near &&
+        shown?.citations.length > 0 &&
         html`<aside class="sources" aria-label="Sources">
           ${shown.citations.map(
             (citation) =>
@@ -342,7 +361,6 @@
                 isBrief
               />`,
           )}
-          ${!shown.citations.length && html`<p class="soft">The answer cites no argument.</p>`}
         </aside>`
       }
       ${isOpen && html`<${Why} answer=${answer} />`}
@@ -352,7 +370,7 @@
   const Near = ({ names }) => {
     const known = names.filter((name) => Object.hasOwn(setup.topics, name));
     const offered = known.length ? known : Object.keys(setup.topics).slice(0, 6);
-    return html`<p>${known.length ? "Near topics" : "Topics of this collection"}:</p>
+    return html`<p>${known.length ? "Near topics" : "Some topics of this collection"}:</p>
       <${Topics} names=${offered} />`;
   };
 
@@ -363,22 +381,25 @@
     );
     const judges = [...new Set(lists.map(({ judge }) => judge))];
     lists.sort((one, two) => judges.indexOf(one.judge) - judges.indexOf(two.judge));
-    const answer = (verdict) => verdict?.answer ?? verdict?.yes;
     const rows = lists.map(({ debater, judge, list }) => ({
       name: debater,
       about: judges.length > 1 ? `judge ${judge}` : "",
       verdicts: list.map((verdict, column) => ({
         ...verdict,
         differs: lists.some(
-          (other) => other.judge === judge && answer(other.list[column]) !== answer(verdict),
+          (other) =>
+            other.judge === judge &&
+            rad.answerOf(other.list[column] ?? {}) !== rad.answerOf(verdict),
         ),
       })),
     }));
     return (
       rows.length > 0 &&
-      html`<div class="compared">
-        <${rad.VerdictTable} criteria=${lists[0].list.map(({ name }) => name)} rows=${rows} />
-      </div>`
+      html`<${rad.VerdictTable}
+        criteria=${lists[0].list.map(({ name }) => name)}
+        rows=${rows}
+        differs="between the answers"
+      />`
     );
   };
 
@@ -405,7 +426,7 @@
                 html`<button
                   class="plain"
                   aria-pressed=${sibling === index}
-                  aria-label=${`Branch ${at + 1} of ${siblings.length}: ${state.turns[sibling].say.slice(0, 60)}`}
+                  aria-label=${`Branch ${at + 1} of ${siblings.length}: ${shortOf(state.turns[sibling])}`}
                   onClick=${() => {
                     if (!running) {
                       goTo(last(sibling));
@@ -447,7 +468,7 @@
       stop: !running,
       cancel: !fork,
       editing: !fork || status,
-      limits: fork || status,
+      limits: fork,
     };
     for (const [id, isHidden] of Object.entries(hidden)) {
       $(id).hidden = Boolean(isHidden);
@@ -462,7 +483,9 @@
     );
     rad.mount(
       problem &&
-        html`<${rad.Notice} kind=${problem.isStopped ? "" : "error"}>${problem.text}<//>
+        html`<${rad.Notice} kind=${problem.text.startsWith(STOPPED) ? "" : "error"}
+            >${problem.text}<//
+          >
           ${problem.again && html`<button onClick=${problem.again}>Try again</button>`}`,
       $("problem"),
     );
@@ -486,8 +509,7 @@
   setInterval(tick, 250);
   const reveal = (index) => {
     const turn = $(`t${index}`);
-    const room = innerHeight - 200;
-    turn?.scrollIntoView({ block: turn.offsetHeight > room ? "start" : "end" });
+    turn?.scrollIntoView({ block: turn.offsetHeight > innerHeight - 200 ? "start" : "end" });
   };
   /* Say for which model calls an answer or a judge waits, and since when. */
   const work = (live, working) => {
@@ -525,9 +547,6 @@
       Object.assign(answer, values);
       work(answer.live, "");
     },
-    candidates(answer, { considered, list }) {
-      Object.assign(answer, { considered, candidates: list });
-    },
     judging({ live }, { judge }) {
       live.doing = `judge ${judge}`;
       live.waiting = [];
@@ -544,6 +563,7 @@
       live.ended = true;
     },
   };
+  handlers.candidates = handlers.answer;
   const ask = async (answer, body, signal) => {
     try {
       const reply = await rad.request("/debate/answer", body, signal);
@@ -640,7 +660,6 @@
           [...new Set(turn.answers.map((answer) => answer.problem))].join(" ") +
           (isElsewhere ? ` Not answered: ${text}` : ""),
         again: () => send(isElsewhere ? text : $("say").value, parent),
-        isStopped: turn.answers[0].problem === STOPPED,
       };
     }
     await save(); // the address is complete when the next message can be sent
@@ -650,10 +669,9 @@
       $("heard").textContent = answered.map(heard).join(" ");
     }
     reveal(state.at);
-    $("say").focus({ preventScroll: true });
+    toField();
   };
-  const inWords = ({ name, yes, answer }) =>
-    `${name} ${answer ?? { true: "yes", false: "no" }[yes] ?? "unknown"}`;
+  const inWords = (verdict) => `${verdict.name} ${rad.answerOf(verdict)}`;
   const heard = ({ debater, notices, system, judged }) =>
     [`${debater}:`, ...notices, system.utterance, judged[0]?.list.map(inWords)].join(" ");
   const stop = () => running?.abort();
@@ -662,7 +680,7 @@
     fork = null;
     draw();
     save();
-    $("say").focus({ preventScroll: true });
+    toField();
   };
   /* Select an answer; where the debate went on with another, the selection begins a branch. */
   const pick = (index, which) => {
@@ -682,7 +700,7 @@
       fork = { parent, draft: fork?.draft ?? $("say").value };
       write(text);
       say("");
-      $("say").focus({ preventScroll: true });
+      toField();
     }
   };
   const cancel = () => {
@@ -736,7 +754,10 @@
     if (answer) {
       rows.push([answer.debater, answer.shown.content]);
       for (const citation of answer.shown.citations) {
-        rows.push([`Source ${citation.number}`, `${textOf(citation)} (${citation.id})`]);
+        const text = textOf(citation);
+        const against = citation.attacks && `, argues against “${citation.attacks}”`;
+        const quoted = answer.shown.content.includes(text) ? "quoted in full" : text;
+        rows.push([`Source ${citation.number}`, `${quoted} (${citation.id})${against || ""}`]);
       }
       for (const { judge, list } of answer.judged) {
         const reasons = list.map((verdict) => `${inWords(verdict)}: ${verdict.rationale}`);
@@ -747,11 +768,19 @@
   };
   const transcript = () => path(state.at).flatMap((index) => rowsOf(state.turns[index]));
   const others = () => {
-    const number = state.turns.length - path(state.at).length;
-    return number ? `, without ${rad.count(number, "turn")} of other branches` : "";
+    const shown = path(state.at);
+    const number = state.turns.length - shown.length;
+    const hasCompared = shown.some((index) => state.turns[index].answers[1]);
+    return [
+      number && `${rad.count(number, "turn")} of other branches`,
+      hasCompared && "compared answers",
+    ]
+      .filter(Boolean)
+      .map((text) => `, without ${text}`)
+      .join("");
   };
   const head = () => [
-    `Debate: ${state.turns[path(state.at)[0]].say.slice(0, 80)}`,
+    `Debate: ${shortOf(state.turns[path(state.at)[0]])}`,
     `${new Date().toLocaleDateString("en", { dateStyle: "long" })}${others()}`,
   ];
   const contents = {
@@ -765,10 +794,11 @@
       const page = $("exported");
       const [title, main] = page.content.querySelectorAll("title, main");
       const [name, date] = head();
-      const rows = transcript().map(([who, text]) => [
-        html`<dt>${who}</dt>`,
-        html`<dd>${text}</dd>`,
-      ]);
+      const rows = transcript().map(
+        ([who, text]) =>
+          html`<dt>${who}</dt>
+            <dd>${text}</dd>`,
+      );
       title.textContent = rad.visible(name);
       rad.mount(
         html`<h1>${name}</h1>
@@ -784,11 +814,10 @@
       return;
     }
     const file = new Blob([contents[kind]()]);
-    const link = document.createElement("a");
-    link.href = URL.createObjectURL(file);
-    link.download = `debate.${kind}`;
-    link.click();
-    say(`The debate is saved as debate.${kind}${others()}.`);
+    const download = `debate.${kind}`;
+    const href = URL.createObjectURL(file);
+    Object.assign(document.createElement("a"), { href, download }).click();
+    say(`The debate is saved as ${download}${others()}.`);
   };
   const move = (by) => () => {
     const turns = [...document.querySelectorAll(".turn")];
@@ -809,6 +838,7 @@
     send($("say").value);
   });
   $("composer").addEventListener("change", remember);
+  $("find").addEventListener("input", find);
   $("say").addEventListener("input", grow);
   $("say").addEventListener("keydown", press);
   const buttons = { stop, cancel, link: copy };
@@ -832,14 +862,12 @@
 
   if (history.state?.offer === offer) {
     const { first, second, judges } = history.state;
-    const { elements } = $("composer");
-    elements.first.value = first;
-    elements.second.value = second;
+    select([first, second]);
     for (const box of document.querySelectorAll("[name=judges]")) {
       box.checked = judges.includes(box.value);
     }
   }
-  rad.mount(html`<${Topics} names=${Object.keys(setup.topics)} />`, $("topics"));
+  find();
   draw();
   let draft = {};
   try {
@@ -853,12 +881,9 @@
       fork = draft.fork;
     }
     if (draft.failed && draft.say) {
-      problem = {
-        text: `${STOPPED} The message in the field has no answer yet.`,
-        isStopped: true,
-      };
+      problem = { text: `${STOPPED} The message in the field has no answer yet.` };
     }
     draw();
   });
-  $("say").focus({ preventScroll: true });
+  toField();
 }

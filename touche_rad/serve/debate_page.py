@@ -30,6 +30,7 @@ from touche_rad.pages.marks import marked_answer, shown_verdicts
 from touche_rad.pages.rendering import SCRIPTS, SERVED_POLICY, STYLE, read_asset, render_served
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
+from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, RequestBody
 from touche_rad.serve.limits import is_loopback
@@ -147,6 +148,11 @@ def _debate_of(request: PageRequest, offer: Offer) -> Debate:
     return debate
 
 
+def _said(fallback: Fallback) -> str:
+    """Return who answered instead, without the place in the code, which the log names."""
+    return redact(f"this {fallback.what[:-1]} is from {fallback.source}: {fallback.reason}")
+
+
 @dataclass
 class _Steps:
     """Answers one message and judges the answer, and reports each step as a JSON line."""
@@ -235,7 +241,7 @@ class _Steps:
             system=system_response(answer.response),
             shown=marked_answer(answer.response, self.debate.user_texts),
             near=near,
-            notices=[] if answer.fallback is None else [redact(answer.fallback.notice)],
+            notices=[_said(answer.fallback)] if answer.fallback else [],
             **self._spent(),
         )
 
@@ -251,11 +257,15 @@ class _Steps:
             except Exception as error:
                 log.info("no candidates: %s", redact(str(error)))
             else:
-                rows = []
-                for candidate in candidates[:_SHOWN_CANDIDATES]:
-                    note = notes.get(candidate.id, "")
-                    rows.append({"text": candidate.text, "score": candidate.score, "note": note})
-                self._put("candidates", considered=len(candidates), list=rows)
+                rows = [
+                    {
+                        "text": candidate.text,
+                        "score": candidate.score,
+                        "note": notes.get(candidate.id, ""),
+                    }
+                    for candidate in candidates[:_SHOWN_CANDIDATES]
+                ]
+                self._put("candidates", considered=len(candidates), candidates=rows)
 
         view = self.debate.with_response(answer.response).views(criteria.unit)[-1]
         for name in judges:
@@ -270,7 +280,7 @@ class _Steps:
                 judgement = await judge_view(
                     judge, view, criteria, deadline=self.deadline, observe=self._observe
                 )
-                notices = [redact(fallback.notice) for fallback in judgement.fallbacks]
+                notices = list(map(_said, judgement.fallbacks))
                 verdicts = map_texts(
                     shown_verdicts(criteria, judgement.verdicts, judgement.unscored), redact
                 )

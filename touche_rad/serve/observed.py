@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
+from textwrap import shorten
 from typing import Any, Final
 
 from touche_rad.calls import current_context
-from touche_rad.debate import Argument, Hit
-from touche_rad.plugins import ArgumentIndex, close_index
+from touche_rad.debate import Hit
+from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import is_blank
 
 _LONGEST_QUERY: Final = 160
@@ -36,25 +37,8 @@ class ObservedIndex:
     def __len__(self) -> int:
         return len(self._index)
 
-    @property
-    def fingerprint(self) -> str:
-        """The digest of all arguments."""
-        return self._index.fingerprint
-
-    def get(self, argument_id: str) -> Argument | None:
-        """Return the argument with this id, or None."""
-        return self._index.get(argument_id)
-
-    def arguments(self) -> Iterator[Argument]:
-        """Yield every argument."""
-        return self._index.arguments()
-
-    def close(self) -> None:
-        """Close the index."""
-        close_index(self._index)
-
     def __getattr__(self, name: str) -> Any:
-        """Return what else the index has, such as vectors, links and annotations."""
+        """Return what else the index has: arguments, and perhaps vectors, links and annotations."""
         if name.startswith("_"):
             raise AttributeError(name)
         return getattr(self._index, name)
@@ -63,5 +47,5 @@ class ObservedIndex:
 def _report(field: str, query: str, hits: Sequence[Hit]) -> None:
     use = current_context().use
     if use is not None and use.observe is not None and not is_blank(query):
-        text = query[:_LONGEST_QUERY]
+        text = shorten(query, _LONGEST_QUERY, placeholder=" …")
         use.observe({"event": "search", "field": field, "query": text, "found": len(hits)})

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import keyword
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Final, Literal
-
-import jinja2
 
 from touche_rad.criteria import shipped_names
 from touche_rad.errors import UserError
 from touche_rad.files.records import write_text
 from touche_rad.plugins.registry import registered
-from touche_rad.text import packaged_text
+from touche_rad.text import filled_template
 
 NewKind = Literal["debater", "judge", "panel", "retriever"]
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
@@ -50,10 +47,8 @@ def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
         }
     paths = []
     for template, path in templates.items():
-        target = folder / path
-        target.parent.mkdir(parents=True, exist_ok=True)
-        target.write_text(_render(template, values), "utf-8")
-        paths.append(target)
+        paths.append(folder / path)
+        _write(template, paths[-1], **values)
     return paths
 
 
@@ -63,14 +58,8 @@ def write_criteria(name: str, path: Path) -> None:
         raise UserError(f"{name!r}: expected a new name such as my-criteria: a-z, 0-9, hyphens")
     if path.exists():
         raise UserError(f"{path} exists already: choose another file with -o")
-    write_text(path, _render("criteria.toml", {"name": name}))
+    _write("criteria.toml", path, name=name)
 
 
-def _render(template: str, values: Mapping[str, str]) -> str:
-    source = packaged_text(__package__, f"templates/{template}.jinja")
-    return _JINJA.from_string(source).render(values)
-
-
-_JINJA: Final = jinja2.Environment(
-    undefined=jinja2.StrictUndefined, autoescape=False, trim_blocks=True, keep_trailing_newline=True
-)
+def _write(template: str, path: Path, **values: str) -> None:
+    write_text(path, filled_template(__package__, f"templates/{template}.jinja", **values))

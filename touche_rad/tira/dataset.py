@@ -16,7 +16,6 @@ from pathlib import Path
 from typing import Any, Final
 
 import yaml
-from jinja2 import Template
 
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response, Turn
@@ -24,7 +23,7 @@ from touche_rad.files.labels import digest
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import write_text
 from touche_rad.frozen import frozen
-from touche_rad.text import packaged_text
+from touche_rad.text import filled_template
 from touche_rad.tira.submission import SubTask
 
 OFFICIAL_USER: Final = "https://touche25-rad.webis.de/user-sim/api/chat"
@@ -68,8 +67,7 @@ class Dataset:
 def of_claims(claims: Path, first: int | None, *, turns: int, user: str) -> Dataset:
     """Return the dataset of debaters: claims to debate, and the configuration of the client."""
     debates = [
-        debate.model_copy(update={"user": debate.user or "base-user"})
-        for debate in files.read_claims(claims)
+        debate.replace(user=debate.user or "base-user") for debate in files.read_claims(claims)
     ][:first]
     simulation = {  # the organisers' client reads all of it, our `simulate` its `maxTurns`
         "topic": {"description": "{{TOPIC_DESCRIPTION}}"},
@@ -136,8 +134,9 @@ def write(dataset: Dataset, folder: Path, upload: Upload) -> None:
     submit += ["--split", upload.split]
     code = ["tira-cli", "code-submission", "--path", f"{folder.name}/baseline", *task]
     code += ["--dataset", "DATASET", "--command"]
-    template = packaged_text(__package__, "dataset.md.jinja")
-    text = Template(template, trim_blocks=True, keep_trailing_newline=True).render(
+    text = filled_template(
+        __package__,
+        "dataset.md.jinja",
         name=folder.name,
         dataset=dataset,
         what="debaters" if dataset.sub_task == DEBATERS else "judges",

@@ -2,7 +2,8 @@
 
 Runs of judges are scored against labels with the official measures. Runs of debaters have no
 labels: a judge of ours scores each response, and the measures are its shares of yes. A missing
-response counts as no, so that nobody gains from lost debates.
+response counts as no, so that nobody gains from lost debates. Beside the verdicts lies their
+status, as `judge` writes it, so that `score` and `report` know the judge and its index.
 """
 
 from __future__ import annotations
@@ -19,10 +20,12 @@ from touche_rad.criteria import grice
 from touche_rad.debate import Response, Verdicts
 from touche_rad.errors import InputError
 from touche_rad.files import DEBATES, Kind
-from touche_rad.files.records import numbered_lines, write_text
+from touche_rad.files.outputs import STATUS
+from touche_rad.files.records import make_folder, numbered_lines, path_beside, write_text
 from touche_rad.files.simulations import fallback_of
-from touche_rad.plugins import LoadedJudge
-from touche_rad.runs import judging
+from touche_rad.plugins import Configured, LoadedJudge, Services
+from touche_rad.runs.jobs import index_in_words
+from touche_rad.runs.judging import JudgeJob
 from touche_rad.runs.runner import run_work
 from touche_rad.runs.work import RunOptions
 from touche_rad.score import Policy, score_judgements
@@ -48,8 +51,8 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
     """
     evaluations = find_input(run, {Kind.EVALUATIONS})
     labels = find_input(truths, {Kind.LABELS})
-    count = sum(1 for _ in numbered_lines(evaluations))
-    expected = sum(1 for _ in numbered_lines(labels))
+    count = len([*numbered_lines(evaluations)])
+    expected = len([*numbered_lines(labels)])
     policy = Policy(strict=strict and count == expected)  # the texts are compared before the counts
     bad = files.BadLines(skip=not strict)
     report = score_judgements(
@@ -64,6 +67,8 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
     _warn_of(bad)
     for line in report.warnings():
         log.warning(line)
+    if report.without_texts:
+        log.warning("the run has no texts: matched by position")
     mean = next(row for row in report.rows if row.maxim == MEAN)
     write_text(out / PROTOTEXT, prototext(report, report.runs[0]) + measure("mean f1", mean.value))
     return (
@@ -71,7 +76,9 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
     )
 
 
-def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, tag: str) -> str:
+def evaluate_debaters(
+    run: Path, truths: Path, out: Path, judge: Configured[LoadedJudge], services: Services
+) -> str:
     """Let a judge score a debater's simulations, write its shares of yes, and return their mean."""
     simulations = find_input(run, DEBATES - {Kind.RESPONSES})
     path = find_input(truths, {Kind.CLAIMS})
@@ -81,12 +88,13 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     foreign: InputError | None = None
     for line, debate, _ in files.read_numbered(simulations, bad):
         if debate.claim and debate.claim not in claims:
-            foreign = InputError(
+            error = InputError(
                 simulations, f"expected a claim of {path}, got {debate.claim!r}", line=line
             )
-            bad.report(foreign)
-        else:
-            on_claims = on_claims or bool(debate.turns)
+            bad.report(error)
+            foreign = foreign or error
+        elif debate.turns:
+            on_claims = True
     if foreign and not on_claims:
         raise foreign
     _warn_of(bad)
@@ -95,9 +103,20 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
     evaluations = out / EVALUATIONS
     criteria = grice()
-    out.mkdir(parents=True, exist_ok=True)
-    work = judging.work(simulations, judge, criteria, identity={"judge": tag})
-    session.run(run_work, work, evaluations, RunOptions(bad=files.BadLines(skip=True)))
+    make_folder(out)
+    job = JudgeJob(source=simulations, judge=judge)
+    work = job.open(services)
+    session.run(
+        run_work,
+        work,
+        evaluations,
+        RunOptions(
+            bad=files.BadLines(skip=True),
+            model=services.model,
+            status_path=path_beside(evaluations, STATUS),
+        ),
+    )
+    judged_by = f"{judge.tag} {index_in_words(work.identity)}"
     # Debates and turns beyond the expected ones do not count, so that they hide no lost ones.
     verdicts: list[Verdicts] = []
     responses: list[Response] = []
@@ -127,12 +146,17 @@ def evaluate_debaters(run: Path, truths: Path, out: Path, judge: LoadedJudge, ta
     for name, count in counts.items():
         if count:
             log.warning("%s: %d of %d", name, count, expected)
-    measures = {**shares, MEAN: mean, **counts}
+    measures = {**shares, MEAN: mean, **counts, "judge": judged_by}
     write_text(out / PROTOTEXT, "".join(starmap(measure, measures.items())))
-    return f"mean share of yes {number(mean, 3)} over {expected} responses to {len(claims)} claims"
+    return (
+        f"mean share of yes {number(mean, 3)} over {expected} responses to {len(claims)} claims, "
+        f"judged by {judged_by}"
+    )
 
 
 def _warn_of(bad: files.BadLines) -> None:
     """Log how many lines of a run are invalid, or on other debates: they are lost debates."""
     if bad.count:
-        log.warning("lines that count as lost debates: %d; the first: %s", bad.count, bad.first)
+        log.warning("lines that count as lost debates: %s", bad)
+    if bad.empty:
+        log.warning("empty lines left out: %s", bad.say_empty())

@@ -5,13 +5,11 @@ from __future__ import annotations
 import os
 from collections.abc import Collection
 from pathlib import Path
-from typing import Final
 
 from touche_rad.errors import InputError, UserError
 from touche_rad.files import Kind, detect_kind
-from touche_rad.files.records import read_json
-
-_MOST_TURNS: Final = 1000
+from touche_rad.files.records import read_json, refuse_links_out
+from touche_rad.files.simulations import is_number_of_turns
 
 
 def configured_turns(folder: Path | None = None) -> int | None:
@@ -19,22 +17,32 @@ def configured_turns(folder: Path | None = None) -> int | None:
     folder = folder or Path(os.environ.get("inputDataset") or os.devnull)
     for path in sorted(folder.glob("*.json")):
         try:
-            turns = read_json(path)["simulation"]["maxTurns"]
+            turns: object = read_json(path)["simulation"]["maxTurns"]
         except (OSError, ValueError, LookupError, TypeError):
             continue
-        if type(turns) is int and 0 < turns <= _MOST_TURNS:
+        if is_number_of_turns(turns):
             return turns
     return None
 
 
-def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
-    """Return the one file of a fitting kind in a folder."""
+def find_input(folder: Path, kinds: Collection[Kind], *, may_link: bool = False) -> Path:
+    """Return the one file of a fitting kind in a folder.
+
+    With `may_link`, as for the folder of the platform, its files may be links. A folder that
+    somebody handed in must have the files itself.
+    """
     wanted = " or ".join(sorted(kind.value for kind in kinds))
     if not folder.is_dir():
-        raise UserError(f"{folder}: expected a folder with {wanted}")
+        problem = "it does not exist: check its path"
+        if folder.exists():
+            problem = f"it is a file: give its folder, {folder.resolve().parent}"
+        raise UserError(f"{folder}: expected a folder with {wanted}, but {problem}")
     fitting = []
     unreadable = ""
-    for path in sorted(path for path in folder.iterdir() if path.is_file()):
+    paths = sorted(path for path in folder.iterdir() if path.is_file())
+    if not may_link:
+        refuse_links_out(folder, paths)
+    for path in paths:
         try:
             if detect_kind(path) in kinds:
                 fitting.append(path)
@@ -44,8 +52,9 @@ def find_input(folder: Path, kinds: Collection[Kind]) -> Path:
     if len(fitting) != 1:
         text = f"{folder}: expected exactly one file with {wanted}, found "
         text += ", ".join(path.name for path in fitting) or f"none{unreadable}"
+        fix = "leave only one of them there" if fitting else "give the folder that has it"
         for truths in {folder / "truths", folder.parent / "truths"} - {folder}:
             if truths.is_dir():
-                text += f": give {truths}"
-        raise UserError(text)
+                fix = f"give {truths}"
+        raise UserError(f"{text}: {fix}")
     return fitting[0]

@@ -9,14 +9,14 @@ from contextlib import suppress
 from ipaddress import ip_address
 from pathlib import Path
 from textwrap import indent
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 from urllib.parse import urlsplit
 
 import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
-from touche_rad.errors import InputError, UserError, nearest, why
-from touche_rad.files.records import at_line, field_error, read_file, write_text
+from touche_rad.errors import InputError, UserError, nearest
+from touche_rad.files.records import at_line, field_error, read_whole, write_text
 from touche_rad.models.endpoint import parse_address
 from touche_rad.records import FrozenRecord
 
@@ -30,22 +30,28 @@ MODEL_VARIABLES: Final = ("OPENAI_BASE_URL", "OPENAI_API_KEY", "OPENAI_MODEL")
 _AS_TIRA_MOUNTS: Final = "--target slim --build-arg RUN_AS=0"
 
 
+Line = Annotated[str, Field(pattern=r"^[^\x00-\x1f\x7f-\x9f]*$")]
+"""A text that cannot control the terminal that shows it."""
+Word = Annotated[str, Field(pattern=r"^[^-\x00-\x1f\x7f-\x9f][^\x00-\x1f\x7f-\x9f]*$")]
+"""The same, which the client does not take for an option either."""
+
+
 class Software(FrozenRecord):
     """One submission."""
 
     sub_task: SubTask
-    command: str
+    command: Line
     """The command in the container; it reads `$inputDataset` and writes to `$outputDir`."""
     user: User | None = None
     """Sub-task 1: who speaks to the debater, our simulated user or the organisers'."""
-    build: str = ""
+    build: Line = ""
     """Options of `docker build`, separated by spaces."""
     network: bool = False
-    forward: tuple[str, ...] = ()
+    forward: tuple[Word, ...] = ()
     """Environment variables that the container gets; their values are not stored."""
-    cache: str | None = None
+    cache: Word | None = None
     """The environment variable with the folder of cached model answers."""
-    hf_models: tuple[str, ...] = ()
+    hf_models: tuple[Word, ...] = ()
 
     @field_validator("command")
     @classmethod
@@ -75,15 +81,15 @@ class Software(FrozenRecord):
         option = f"COLLECTION={COLLECTIONS / file.name}"
         build, count = re.subn(r"COLLECTION=\S+", option, self.build)
         build = build if count else f"{self.build} --build-arg {option}".strip()
-        return self.model_copy(update={"build": build})
+        return self.replace(build=build)
 
 
 class Submission(FrozenRecord):
     """The whole file."""
 
-    task: str
-    datasets: dict[SubTask, str]
-    software: dict[str, Software] = Field(min_length=1)
+    task: Word
+    datasets: dict[SubTask, Word]
+    software: dict[Line, Software] = Field(min_length=1)
 
     @model_validator(mode="after")
     def _each_has_a_dataset(self) -> Submission:
@@ -100,7 +106,7 @@ class Submission(FrozenRecord):
 
     def add(self, name: str, software: Software) -> Submission:
         """Return a copy with one more entry, or another one of this name."""
-        return self.model_copy(update={"software": {**self.software, name: software}})
+        return self.replace(software={**self.software, name: software})
 
     def words(self, name: str, *, path: str, upload: bool) -> list[str]:
         """Return the client's command line; without `upload` it only makes a trial run.
@@ -145,20 +151,18 @@ def check_host(addresses: str, variable: str = "") -> None:
 
 def load(path: Path) -> Submission:
     """Read tira.yml."""
-    try:
-        return Submission.model_validate(yaml.safe_load(read_file(path).decode()))
-    except FileNotFoundError:
+    if not path.exists():
         raise InputError(
             path,
             "not found: run this in a clone of the touche-rad repository or in the folder of your "
             "package, or name it: --file FILE",
-        ) from None
-    except OSError as error:
-        raise InputError(path, f"cannot be read: {why(error)}") from None
-    except yaml.YAMLError as error:
-        raise InputError(path, f"expected YAML: {' '.join(str(error).split())}") from None
+        )
+    try:
+        return Submission.model_validate(yaml.safe_load(read_whole(path)))
     except ValidationError as error:
         raise at_line(path, None, field_error(error)) from None
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
+        raise InputError(path, f"expected YAML: {' '.join(str(error).split())}") from None
 
 
 def describe(

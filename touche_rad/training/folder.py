@@ -15,7 +15,13 @@ from typing import Any, Final
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.append_log import refuse_other_identity
 from touche_rad.files.outputs import alone_in
-from touche_rad.files.records import read_file, read_json, write_json
+from touche_rad.files.records import (
+    read_file,
+    read_json,
+    refuse_links,
+    refuse_links_out,
+    write_json,
+)
 
 FORMAT: Final = 1
 """The format of training.json and report.json."""
@@ -79,6 +85,7 @@ class TrainingFolder:
     def exclusive(self) -> Iterator[None]:
         """Lock the folder against other processes; a kill releases the lock."""
         with alone_in(self.root):
+            refuse_links(self.root)
             if not self.identity.is_file() and any(self.root.iterdir()):
                 raise UserError(f"{self.root} contains other files: choose another folder with -o")
             yield
@@ -114,6 +121,7 @@ class TrainingFolder:
         report = self.finished()
         if report is None:
             raise UserError(f"{self.root} contains no finished training")
+        refuse_links_out(self.root, self.root.rglob("*"))
         return report
 
     def finish(self, report: Mapping[str, Any]) -> None:

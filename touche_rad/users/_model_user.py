@@ -12,13 +12,13 @@ from pydantic import BaseModel, Field, PositiveInt
 
 from touche_rad.debate import Debate
 from touche_rad.frozen import frozen
-from touche_rad.models import Message, Model, ModelError, Prompt, drop_oldest
+from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.output import Paragraph
 from touche_rad.plugins import ArgumentIndex, MayNameFile
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.records import Share
-from touche_rad.text import clean, cut_to_words, sentences, words
-from touche_rad.users._rules import seeded_random
+from touche_rad.text import clean, cut_to_words, plain_words, sentences, spaced_words
+from touche_rad.users._rules import seeded_random, users_claim
 from touche_rad.users.arguments import arguments_for_user, word_overlap
 from touche_rad.users.persona import DEFAULT, Persona
 
@@ -50,15 +50,15 @@ class ModelUser:
 
         persona: Annotated[str, MayNameFile()] = DEFAULT
         """name of a persona, or its file"""
-        max_words: int = Field(60, ge=20)
+        max_words: Annotated[int, Field(ge=20)] = 60
         """maximum words of an utterance"""
-        evidence: int = Field(3, ge=0, le=20)
+        evidence: Annotated[int, Field(ge=0, le=20)] = 3
         """arguments of the user's side in the prompt"""
         candidates: PositiveInt = 20
         """hits per search for these arguments"""
         reason: bool = True
         """give a reason in the first utterance"""
-        again: int = Field(1, ge=0, le=5)
+        again: Annotated[int, Field(ge=0, le=5)] = 1
         """new requests after an unsuitable utterance"""
         alike: Share = 0.7
         """minimum word overlap that counts as a repetition, 0 to 1"""
@@ -82,11 +82,10 @@ class ModelUser:
         """Say what the person says next."""
         evidence: list[str] = []
         if self.index is not None and self.options.evidence:
-            claim = clean(debate.claim) or clean(debate.turns[0].utterance)
             arguments = await anyio.to_thread.run_sync(
                 arguments_for_user,
                 self.index,
-                claim,
+                users_claim(debate),
                 debate,
                 self.options.candidates,
                 abandon_on_cancel=True,
@@ -109,7 +108,7 @@ class ModelUser:
             "turns": [
                 {
                     "user": _as_line(turn.utterance),
-                    "opponent": _as_line(turn.response.content if turn.response else ""),
+                    "opponent": _as_line(turn.answer),
                 }
                 for turn in debate.turns
             ],
@@ -122,10 +121,9 @@ class ModelUser:
             if not problem:
                 return utterance
             if tries_left:
-                request = Prompt.load(__package__, "again").messages(
-                    problem=problem, words=self.options.max_words
+                messages = Prompt.load(__package__, "again").after(
+                    messages, answer, problem=problem, words=self.options.max_words
                 )
-                messages += [Message("assistant", answer.model_dump_json()), *request]
                 shorten = None  # It would make the first prompt anew, without this problem.
         raise UnsuitableUtterance(f"{self.model.name}: {problem}")
 
@@ -135,17 +133,18 @@ class ModelUser:
         utterances = [clean(turn.utterance) for turn in debate.turns]
         earlier_sentences: set[str] = set()
         for utterance in utterances:
-            earlier_sentences.update(map(_plain, sentences(utterance)))
+            earlier_sentences.update(map(plain_words, sentences(utterance)))
         new = " ".join(
-            sentence for sentence in sentences(bare) if _plain(sentence) not in earlier_sentences
+            sentence
+            for sentence in sentences(bare)
+            if plain_words(sentence) not in earlier_sentences
         )
         new = cut_to_words(new, self.options.max_words)
-        if not _plain(new):
+        if not plain_words(new):
             return "", REPETITION if bare else EMPTY
-        phrase = f" {' '.join(words(new))} "
-        for text in (*utterances, *map(clean, debate.system_texts)):
-            spaced = f" {' '.join(words(text))} "
-            if phrase in spaced or word_overlap(new, text) >= self.options.alike:
+        phrase = spaced_words(new)
+        for _, text in debate.spoken:
+            if phrase in spaced_words(text) or word_overlap(new, text) >= self.options.alike:
                 return "", REPETITION
         return new, ""
 
@@ -159,7 +158,3 @@ def _without_quotes(text: str) -> str:
     inner = text[1:-1].strip()
     quoted = text[:1] in '"“„' and text[-1:] in '"”“'
     return inner if quoted and inner and not set(inner) & set('"“”„') else text
-
-
-def _plain(sentence: str) -> str:
-    return " ".join(sentence.lower().split()).strip(".!?…\"'“”’)( ")

@@ -11,13 +11,13 @@ import json
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Any, Final
+from typing import Annotated, Any, Final
 
 from pydantic import Field
 
 from touche_rad import http
 from touche_rad.calls import current_context
-from touche_rad.debate import Debate
+from touche_rad.debate import SYSTEM, USER, Debate
 from touche_rad.errors import UserError
 from touche_rad.models.errors import BadReply, EmptyReply, Unreachable, model_error
 from touche_rad.plugins import Options as PluginOptions
@@ -27,6 +27,8 @@ from touche_rad.text import clean, excerpt, is_blank
 BASE_USER: Final = "base-user"
 POLICY = http.RequestPolicy(first_wait=0.5)
 """The user's options have the number of tries and the time limit of each."""
+_ROLES: Final = {USER: "assistant", SYSTEM: "user"}
+"""The endpoint's model is the user: its utterances have the role `assistant`."""
 _CHECK: Final = http.RequestPolicy(seconds=3.0, connect=1.5)
 
 
@@ -38,21 +40,21 @@ class OfficialUser:
 
         model: str = ""
         """the user's name at the endpoint (default: column USER)"""
-        max_words: int = Field(100, ge=20)
+        max_words: Annotated[int, Field(ge=20)] = 100
         """maximum words of an utterance"""
-        timeout: float = Field(60, gt=0, le=3600)
+        timeout: Annotated[float, Field(gt=0, le=3600)] = 60
         """time limit of a request in seconds"""
         tries: UpTo20 = 4
         """maximum requests for an utterance"""
 
-    def __init__(self, url: str, options: Options | None = None) -> None:
+    def __init__(self, url: str, options: Options) -> None:
         """Check the address; nothing is sent yet."""
         if not http.valid_address(url):
             raise UserError(
                 "--user: expected http://HOST:PORT/PATH without a name or a password in it"
             )
         self.url = url
-        self.options = options or OfficialUser.Options()
+        self.options = options
 
     @property
     def place(self) -> str:
@@ -83,12 +85,9 @@ class OfficialUser:
 
     async def reply(self, debate: Debate) -> str:
         """Ask what comes next in the conversation."""
-        # The endpoint's model is the user: its utterances have the role `assistant`.
-        messages: list[dict[str, str]] = []
-        for turn in debate.turns:
-            messages.append({"role": "assistant", "content": clean(turn.utterance)})
-            if turn.response is not None:
-                messages.append({"role": "user", "content": clean(turn.response.content)})
+        messages = [
+            {"role": _ROLES[speaker], "content": clean(text)} for speaker, text in debate.spoken
+        ]
         return await self._ask({"model": self._name(debate), "messages": messages})
 
     def _name(self, debate: Debate) -> str:

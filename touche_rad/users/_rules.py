@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
 from dataclasses import field
 from random import Random
-from typing import Final
+from typing import Annotated, Final
 
 from pydantic import Field, PositiveInt
 
@@ -13,14 +12,13 @@ from touche_rad.debate import Debate
 from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.text import clean, count_words, cut_to_words, sentences
+from touche_rad.text import clean, count_words, cut_to_words, digest_of_text, sentences
 from touche_rad.users.arguments import arguments_for_user
 
 
 def seeded_random(seed: int, debate: Debate, purpose: str) -> Random:
     """Return random numbers that depend on the seed, the claim and the purpose."""
-    key = f"{seed}\n{debate.claim}\n{purpose}".encode("utf-8", "replace")
-    return Random(int.from_bytes(hashlib.sha256(key).digest()[:8]))
+    return Random(int(digest_of_text(f"{seed}\n{debate.claim}\n{purpose}", 16), 16))
 
 
 OPENINGS: Final = (
@@ -76,7 +74,7 @@ class RuleUser:
     class Options(PluginOptions):
         """Options."""
 
-        max_words: int = Field(60, ge=20)
+        max_words: Annotated[int, Field(ge=20)] = 60
         """maximum words of an utterance"""
         candidates: PositiveInt = 20
         """hits per search for a counter-argument"""
@@ -102,7 +100,7 @@ class RuleUser:
             lead = self._next(debate, "counter", COUNTERING)
             room = self.options.max_words - count_words(lead)
             arguments = arguments_for_user(
-                self.index, _claim(debate), debate, self.options.candidates
+                self.index, users_claim(debate), debate, self.options.candidates
             )
             for argument in arguments:
                 quote = cut_to_words(clean(argument.text), room)
@@ -114,7 +112,7 @@ class RuleUser:
         """Return a reply that is not in the debate yet, if there is one."""
         earlier = {turn.utterance for turn in debate.turns}
         reply = self.reply(debate)
-        claim = _with_end(_claim(debate))
+        claim = _with_end(users_claim(debate))
         replies = (
             reply,
             self._insist(debate),
@@ -126,10 +124,12 @@ class RuleUser:
         return next((text for text in replies if text not in earlier), reply)
 
     def _insist(self, debate: Debate) -> str:
-        return self._fill(self._next(debate, "insist", INSISTING), claim=_with_end(_claim(debate)))
+        return self._fill(
+            self._next(debate, "insist", INSISTING), claim=_with_end(users_claim(debate))
+        )
 
     def _ask(self, debate: Debate) -> str:
-        text = clean(debate.last.response.content) if debate.last.response else ""
+        text = clean(debate.last.answer)
         answer = next(iter(sentences(text)), "")
         if not answer or count_words(answer) > _LONGEST_ECHO:
             return ASKING_ABOUT_ALL
@@ -146,7 +146,7 @@ class RuleUser:
         return template.format(**{name: cut_to_words(part, room) for name, part in parts.items()})
 
 
-def _claim(debate: Debate) -> str:
+def users_claim(debate: Debate) -> str:
     """Return the claim, or the first utterance of a debate without a claim."""
     return clean(debate.claim) or clean(debate.turns[0].utterance)
 

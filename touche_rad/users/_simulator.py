@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, Final, Protocol, runtime_checkable
 
 from touche_rad.calls import Caller, Calls, call_context
 from touche_rad.debate import Debate
+from touche_rad.errors import describe
 from touche_rad.events import Event, EventKind
 from touche_rad.frozen import frozen
-from touche_rad.text import clean, count_words, cut_to_words, excerpt, is_blank
+from touche_rad.text import clean, count_words, cut_to_words, is_blank
 from touche_rad.users._rules import RuleUser
 
 
@@ -59,24 +62,20 @@ class UserUtterance:
     """Why it is from the fallback user instead of the selected one."""
 
 
+@dataclass
 class Speaker:
     """Calls a user, with a time limit and a fallback; never raises."""
 
-    def __init__(
-        self,
-        user: UserSimulator,
-        fallback: RuleUser | None = None,
-        *,
-        name: str = "",
-        max_words: int = 0,
-        deadline: float | None = None,
-    ) -> None:
-        """Make a speaker."""
-        self.user = user
-        self.fallback = fallback or RuleUser(None)
-        self.name = name or type(user).__name__
-        self.max_words = max_words
-        self.deadline = deadline
+    user: UserSimulator
+    fallback: RuleUser = field(default_factory=partial(RuleUser, None))
+    name: str = ""
+    """Empty: the name of the user's class."""
+    max_words: int = 0
+    """Maximum words of an utterance; 0: no limit."""
+    deadline: float | None = None
+
+    def __post_init__(self) -> None:
+        self.name = self.name or type(self.user).__name__
         self._call = Calls()
 
     async def speak(self, debate: Debate) -> UserUtterance:
@@ -92,9 +91,7 @@ class Speaker:
                 raise ValueError("the utterance is empty")
         except Exception as error:
             log.debug("the simulated user failed", exc_info=error)
-            event = EventKind.USER_FALLBACK.event(
-                f"{type(error).__name__}: {clean(excerpt(error, 300))}"
-            )
+            event = EventKind.USER_FALLBACK.event(clean(describe(error)))
             return UserUtterance(await self._from_fallback(debate), (event,), error)
         if not self.max_words:
             return UserUtterance(uncut)

@@ -10,8 +10,17 @@ import logging
 from collections.abc import Iterable
 
 from touche_rad.debate import Argument, Debate, Response
+from touche_rad.lists import overlap
 from touche_rad.plugins import ArgumentIndex
-from touche_rad.text import NEGATIONS, clean, content_words, is_negation, sentences, words
+from touche_rad.text import (
+    NEGATIONS,
+    clean,
+    content_words,
+    is_negation,
+    plain_words,
+    sentences,
+    words,
+)
 
 log = logging.getLogger(__name__)
 
@@ -59,18 +68,18 @@ def arguments_for_user(index: ArgumentIndex, claim: str, debate: Debate, k: int)
     # What was cited, and what was said by either side.
     used_ids: set[str] = set()
     used_sentences: set[str] = set()
+    for _, text in debate.spoken:
+        used_sentences.update(map(plain_words, sentences(clean(text))))
     for turn in debate.turns:
-        used_sentences.update(map(_plain, sentences(clean(turn.utterance))))
         if turn.response is not None:
             used_ids.update(argument.id for argument in turn.response.arguments)
-            used_sentences.update(map(_plain, sentences(clean(turn.response.content))))
 
     scores: dict[str, float] = {}
     for argument in candidates.values():
         is_near = not topics or argument.topic in topics
         if not is_near or argument.id in used_ids:
             continue
-        if used_sentences.isdisjoint(map(_plain, sentences(argument.text))):
+        if used_sentences.isdisjoint(map(plain_words, sentences(argument.text))):
             score = score_for_user(argument, claim, answer, cited)
             if score >= _MIN_SCORE:
                 scores[argument.id] = score
@@ -104,15 +113,9 @@ def stance(argument: Argument, text: str) -> float:
 
 def word_overlap(text: str, other_text: str) -> float:
     """Return the Jaccard similarity of the content words of two texts, without negations."""
-    first = set(content_words(text)) - NEGATIONS
-    second = set(content_words(other_text)) - NEGATIONS
-    return len(first & second) / len(first | second) if first and second else 0.0
+    return overlap(set(content_words(text)) - NEGATIONS, set(content_words(other_text)) - NEGATIONS)
 
 
 def _agreement(field: str, text: str) -> int:
     negations = sum(map(is_negation, words(field)))
     return 1 if negations == sum(map(is_negation, words(text))) else -1
-
-
-def _plain(sentence: str) -> str:
-    return " ".join(sentence.lower().split()).rstrip(".!?…\"'”’)")

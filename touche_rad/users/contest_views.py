@@ -9,6 +9,7 @@ motion for the side against it, and the negated motion for the side for it.
 from __future__ import annotations
 
 import re
+from collections import defaultdict
 from collections.abc import Sequence
 from contextlib import suppress
 from typing import Final
@@ -17,6 +18,7 @@ from pydantic import ValidationError
 
 from touche_rad.contest import Contest, Speech
 from touche_rad.debate import Argument, Debate, Response, Turn
+from touche_rad.files.models import only_text
 from touche_rad.models.prompts import Thesis, is_simple_clause
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import clean, is_negation, words
@@ -63,11 +65,11 @@ def objection(index: ArgumentIndex | None, claim: str) -> str:
     if index is None or not clean(claim):
         return negated
     arguments: dict[str, Argument] = {}
-    topics: dict[str, float] = {}
+    topics: defaultdict[str, float] = defaultdict(float)
     for field, query in (("attacks", claim), ("supports", negated)):
         for rank, hit in enumerate(index.search(field, query, _HITS), 1):
             arguments[hit.argument.id] = hit.argument
-            topics[hit.argument.topic] = topics.get(hit.argument.topic, 0.0) + 1 / rank
+            topics[hit.argument.topic] += 1 / rank
     topic = max(topics, key=lambda name: (topics[name], name), default="")
     stances = {
         argument_id: stance(argument, claim)
@@ -88,7 +90,7 @@ def sided_view(contest: Contest, speaker: str) -> Debate:
     The speaker who opens answers the motion itself.
     """
     view = _view(contest, speaker, contest.motion, contest.motion)
-    return view.model_copy(update={"side": contest.sides[speaker]})
+    return view.replace(side=contest.sides[speaker])
 
 
 def speaks_first(debate: Debate) -> bool:
@@ -108,8 +110,7 @@ def task_view(contest: Contest, speaker: str) -> Debate:
     """
     motion = contest.motion
     claim = motion if contest.sides[speaker] == "con" else negate(motion)
-    opening = contest.rest.get(OPENING)
-    return _view(contest, speaker, claim, opening if isinstance(opening, str) else "")
+    return _view(contest, speaker, claim, only_text(contest.rest.get(OPENING)))
 
 
 def _view(contest: Contest, speaker: str, claim: str, opening: str) -> Debate:

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from importlib.resources import files
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Annotated, Final
 
-from pydantic import Field, StringConstraints, ValidationError
+from pydantic import Field, StringConstraints
 
 from touche_rad.errors import OptionError, nearest
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import at_line, field_error, read_toml
+from touche_rad.files.records import read_toml_record
 from touche_rad.records import FrozenRecord
 
 DEFAULT: Final = "curious"
@@ -38,11 +36,10 @@ class Persona(PersonaFile):
     """A digest of the file."""
 
 
-def bundled_personas() -> dict[str, Traversable]:
+def bundled_personas() -> dict[str, Path]:
     """Return the bundled persona files by name."""
-    folder = files(__package__).joinpath("personas")
-    paths = {path.name: path for path in folder.iterdir() if path.name.endswith(".toml")}
-    return {name.removesuffix(".toml"): paths[name] for name in sorted(paths)}
+    folder = Path(__file__).parent / "personas"
+    return {path.stem: path for path in sorted(folder.glob("*.toml"))}
 
 
 def load_persona(name_or_path: str) -> Persona:
@@ -52,18 +49,10 @@ def load_persona(name_or_path: str) -> Persona:
         UserError: The persona does not exist, or its file is invalid.
     """
     bundled = bundled_personas()
-    if name_or_path in bundled:
-        path = Path(str(bundled[name_or_path]))
-        name = name_or_path
-    elif "/" not in name_or_path and not name_or_path.endswith(".toml"):
+    path = bundled.get(name_or_path, Path(os.path.expanduser(name_or_path)))
+    if name_or_path not in bundled and "/" not in name_or_path and path.suffix != ".toml":
         raise OptionError(
             f"there is no persona {name_or_path!r}{nearest(name_or_path, bundled)}; or give a path"
         )
-    else:
-        path = Path(os.path.expanduser(name_or_path))
-        name = path.stem
-    try:
-        fields = PersonaFile.model_validate(read_toml(path))
-    except ValidationError as error:
-        raise at_line(path, None, field_error(error)) from None
-    return Persona(**dict(fields), name=name, digest=sha256_of(path)[:16])
+    fields = read_toml_record(path, PersonaFile)
+    return Persona(**dict(fields), name=path.stem, digest=sha256_of(path)[:16])

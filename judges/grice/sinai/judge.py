@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import partial
 from importlib.resources import files
-from itertools import chain, zip_longest
+from itertools import chain
 from pathlib import Path
-from typing import Any, ClassVar, Final, Literal
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 import anyio
 from pydantic import BaseModel, Field, create_model, model_validator
@@ -17,12 +17,13 @@ from touche_rad.debate import Argument, Debate, Turn, Verdict, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.files.criteria import EVIDENCE
 from touche_rad.files.records import read_models
+from touche_rad.lists import alternate
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.output import Line, Page
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import Services, setting
+from touche_rad.plugins import Services, Setting
 from touche_rad.records import FrozenRecord
 from touche_rad.text import clean, plain_words, sentences
 
@@ -92,9 +93,9 @@ class _SinaiJudge:
         """one call per turn, per debate, or per maxim of a turn"""
         examples: Path | None = None
         """file of labelled examples (default: ours)"""
-        shown: int | None = Field(None, ge=0)
+        shown: Annotated[int | None, Field(ge=0)] = None
         """cited arguments in the prompt; 0: all (default: as the criteria say)"""
-        evidence: Literal["none", "quality", "all"] = setting("none")
+        evidence: Setting[Literal["none", "quality", "all"]] = "none"
         """the model quotes evidence before its verdict: on which maxims"""
 
         @model_validator(mode="after")
@@ -121,7 +122,7 @@ class _SinaiJudge:
 
         # Examples are shown with the verdict (FSL), or reasons are derived from them (analysis).
         pool = [
-            example.model_copy(update={"arguments": example.arguments[: self._shown]})
+            example.replace(arguments=example.arguments[: self._shown])
             for example in examples(options.examples)
         ]
         self._examples: dict[str, list[Example]] = {}
@@ -142,8 +143,8 @@ class _SinaiJudge:
         # A prompt for all criteria shows each example once, those that come first on their criteria
         # first, and refers to them by number.
         numbered: list[Example] = []
-        for example in chain(*zip_longest(*self._examples.values())):
-            if example is not None and example not in numbered:
+        for example in alternate(self._examples.values()):
+            if example not in numbered:
                 numbered.append(example)
         labels = {}
         for key, pair in self._examples.items():
@@ -262,7 +263,7 @@ class _SinaiJudge:
         return verdicts
 
     def _no_verdicts(self, reason: str) -> Verdicts:
-        return dict.fromkeys(self._criteria.keys, _no_verdict(reason))
+        return dict.fromkeys(self._criteria.keys, Verdict(rationale=reason))
 
     def _read_verdicts(
         self, answer: BaseModel, likely: Mapping[str, Mapping[str, float]]
@@ -296,18 +297,17 @@ class _SinaiJudge:
             [partial(self._ask_about, criterion, case) for criterion in self._criteria]
         )
         return {
-            key: _no_verdict(str(verdict)) if isinstance(verdict, ModelError) else verdict
+            key: Verdict(rationale=str(verdict)) if isinstance(verdict, ModelError) else verdict
             for key, verdict in zip(self._criteria.keys, verdicts, strict=True)
         }
 
     async def _ask_about(self, criterion: Criterion, case: Mapping[str, Any]) -> Verdict:
         key = criterion.key
         names = self._names[key]
-        is_official = self._criteria.official
         values = {
             "maxim": key,
             "question": criterion.question,
-            "criterion": None if is_official else criterion,
+            "criterion": None if self._criteria.official else criterion,
             "answers": " or ".join(names),
             **case,
         }
@@ -345,7 +345,8 @@ class _SinaiJudge:
             if not isinstance(result, ModelError):
                 reasons[criterion.key] = result
             else:
-                missing[criterion.key] = _no_verdict(f"the reasons could not be derived: {result}")
+                why = f"the reasons could not be derived: {result}"
+                missing[criterion.key] = Verdict(rationale=why)
         return reasons, missing
 
     async def _derive_reasons(self, criterion: Criterion) -> Mapping[str, str]:
@@ -418,10 +419,6 @@ def _verdict(criterion: Criterion, likely: Mapping[str, float], rationale: str) 
         answer=max(likely, key=likely.__getitem__),
         rationale=rationale,
     )
-
-
-def _no_verdict(reason: str) -> Verdict:
-    return Verdict(score=None, rationale=reason)
 
 
 class Zsl(_SinaiJudge):

@@ -126,7 +126,7 @@ def test_names_go_over_with_no_gap(server: Server, location: str) -> None:
 def test_the_answers_do_not_depend_on_the_number_of_shards(
     server: Server, demo: ElasticArguments, location: str
 ) -> None:
-    touche_rad("index", DEMO, "--to", location, "-O", "shards=3", "-O", "replicas=0")
+    touche_rad("index -O shards=3 -O replicas=0", DEMO, "--to", location)
     (about,) = asked(server, location.rpartition("/")[2]).values()
     assert about["settings"]["index"]["number_of_shards"] == "3"
     parts = open_index(location)
@@ -151,10 +151,10 @@ def _sent(server: Server, name: str) -> int:
     return int(told.get("indexing", {}).get("index_total", 0))
 
 
-def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) -> None:
+def test_a_killed_load_goes_on(server: Server, location: str) -> None:
     many = [json.dumps({"id": str(n), "text": f"Argument number {n}"}) for n in range(20_000)]
-    (tmp_path / "many.jsonl").write_text("\n".join(many))
-    words = ("index", str(tmp_path / "many.jsonl"), "--to", location)
+    Path("many.jsonl").write_text("\n".join(many))
+    words = ("index", "many.jsonl", "--to", location)
     process = subprocess.Popen([sys.executable, "-m", "touche_rad", *words], stderr=subprocess.PIPE)
     name = location.rpartition("/")[2]
     while process.poll() is None and _sent(server, f"{name}-*") <= 2000:
@@ -174,9 +174,9 @@ def test_a_killed_load_goes_on(server: Server, location: str, tmp_path: Path) ->
 def test_a_dump_gives_the_same_index_here(
     demo: ElasticArguments, local: PisaArguments, tmp_path: Path
 ) -> None:
-    words = ("index", demo.location, "-o", tmp_path / "ix")
+    words = ("index", demo.location, "-o", "ix")
     touche_rad(*words)
-    assert open_index(str(tmp_path / "ix")).fingerprint == local.fingerprint
+    assert open_index("ix").fingerprint == local.fingerprint
     touche_rad(*words, code=2)  # it exists already
     assert [one.name for one in tmp_path.iterdir()] == ["ix"]
 
@@ -253,9 +253,9 @@ def _linked(location: str) -> Any:
 
 
 @pytest.mark.parametrize("parts", ["1", "3"])
-def test_both_homes_link_the_same_arguments(location: str, tmp_path: Path, parts: str) -> None:
+def test_both_homes_link_the_same_arguments(location: str, parts: str) -> None:
     build_index(ODD, location, options={"shards": parts})
-    there, here = _linked(location), opened(ODD, tmp_path / "ix")
+    there, here = _linked(location), opened(ODD, "ix")
     for argument in ODD:
         assert there.links(argument.id) == here.links(argument.id)
     assert there.links("2")

@@ -40,19 +40,18 @@ def _run(*words: str, **environment: str) -> Ended:
     return ran
 
 
-def _searched(tmp_path: Path, location: str, **environment: str) -> Ended:
-    queries = tmp_path / "queries.tsv"
-    queries.write_text("q1\tZoos are cruel\n")
-    out = ("-o", str(tmp_path / "out.run"), "--replace")
-    return _run("retrieve", str(queries), "-i", location, "-r", "attack", *out, **environment)
+def _searched(location: str, **environment: str) -> Ended:
+    Path("queries.tsv").write_text("q1\tZoos are cruel\n")
+    words = ("retrieve", "queries.tsv", "-r", "attack", "-o", "out.run", "--replace")
+    return _run(*words, "-i", location, **environment)
 
 
 def _loaded(location: str, **environment: str) -> Ended:
     return _run("index", str(DEMO), "--to", location, **environment)
 
 
-def _brought(tmp_path: Path, location: str, **environment: str) -> Ended:
-    return _run("index", location, "-o", str(tmp_path / "brought"), **environment)
+def _brought(location: str, **environment: str) -> Ended:
+    return _run("index", location, "-o", "brought", **environment)
 
 
 def _one_line(ran: Ended, told: str, code: int = 2) -> None:
@@ -63,17 +62,17 @@ def _one_line(ran: Ended, told: str, code: int = 2) -> None:
     assert len(lines) == 1, ran.err
 
 
-def _all_told(tmp_path: Path, secured: Server, told: str, **environment: str) -> None:
+def _all_told(secured: Server, told: str, **environment: str) -> None:
     """Each verb that asks a server says it in one line: searching, loading, bringing."""
     location = secured.location("demo")
     for ran in (
-        _searched(tmp_path, location, **environment),
+        _searched(location, **environment),
         _loaded(secured.location("never"), **environment),
-        _brought(tmp_path, location, **environment),
+        _brought(location, **environment),
     ):
         _one_line(ran, told)
-    assert not (tmp_path / "out.run").exists()
-    assert not (tmp_path / "brought").exists()
+    assert not Path("out.run").exists()
+    assert not Path("brought").exists()
 
 
 @pytest.fixture(scope="module")
@@ -84,63 +83,61 @@ def loaded(secured: Server) -> str:
     return location
 
 
-def test_who_has_the_password_and_the_ca_is_let_in(
-    secured: Server, loaded: str, tmp_path: Path
-) -> None:
-    ran = _searched(tmp_path, loaded, **secured.environment())
+def test_who_has_the_password_and_the_ca_is_let_in(secured: Server, loaded: str) -> None:
+    ran = _searched(loaded, **secured.environment())
     assert ran.code == 0, ran.err
-    assert len((tmp_path / "out.run").read_text().splitlines()) > 5
+    assert len(Path("out.run").read_text().splitlines()) > 5
 
 
-def test_a_wrong_password_is_told(secured: Server, tmp_path: Path) -> None:
+def test_a_wrong_password_is_told(secured: Server) -> None:
     told = "wrong user, password or key (TOUCHE_RAD_ES_USER"
     wrong = {"TOUCHE_RAD_ES_PASSWORD": "no pass-word of anybody"}
-    _all_told(tmp_path, secured, told, **secured.environment(**wrong))
-    _one_line(_searched(tmp_path, secured.location("demo"), TOUCHE_RAD_ES_CA=str(secured.ca)), told)
+    _all_told(secured, told, **secured.environment(**wrong))
+    _one_line(_searched(secured.location("demo"), TOUCHE_RAD_ES_CA=str(secured.ca)), told)
 
 
 def test_who_may_only_read_searches_and_brings_and_cannot_load(
-    secured: Server, loaded: str, tmp_path: Path
+    secured: Server, loaded: str
 ) -> None:
     reader = secured.environment(TOUCHE_RAD_ES_USER=READER, TOUCHE_RAD_ES_PASSWORD=READER_PASSWORD)
-    for ran in (_searched(tmp_path, loaded, **reader), _brought(tmp_path, loaded, **reader)):
+    for ran in (_searched(loaded, **reader), _brought(loaded, **reader)):
         assert ran.code == 0, ran.err
-    assert len((tmp_path / "brought/arguments.jsonl").read_text().splitlines()) == 1443
+    assert len(Path("brought/arguments.jsonl").read_text().splitlines()) == 1443
     for other in ("never", "demo-of-mine"):
         _one_line(_loaded(secured.location(other), **reader), "reader has no permission to do this")
     _one_line(
-        _searched(tmp_path, secured.location("never"), **reader),
+        _searched(secured.location("never"), **reader),
         "reader has no permission to do this",
     )
 
 
-def test_who_may_not_merge_segments_loads_with_one_warning(secured: Server, tmp_path: Path) -> None:
+def test_who_may_not_merge_segments_loads_with_one_warning(secured: Server) -> None:
     loader = secured.environment(TOUCHE_RAD_ES_USER=LOADER, TOUCHE_RAD_ES_PASSWORD=LOADER_PASSWORD)
     location = secured.location("unmerged")
     ran = _loaded(location, **loader)
     assert ran.code == 0, ran.err
     assert ran.err.count("(index privilege maintenance): the index is complete") == 1, ran.err
-    ran = _searched(tmp_path, location, **loader)
+    ran = _searched(location, **loader)
     assert ran.code == 0, ran.err
 
 
-def test_an_unknown_ca_is_told(secured: Server, tmp_path: Path) -> None:
-    certificates(tmp_path)
-    other = secured.environment(TOUCHE_RAD_ES_CA=str(tmp_path / "ca.crt"))
+def test_an_unknown_ca_is_told(secured: Server) -> None:
+    certificates(Path())
+    other = secured.environment(TOUCHE_RAD_ES_CA="ca.crt")
     told = "certificate verify failed"
-    _all_told(tmp_path, secured, told, **other)
+    _all_told(secured, told, **other)
     none = {key: value for key, value in other.items() if key != "TOUCHE_RAD_ES_CA"}
-    _one_line(_searched(tmp_path, secured.location("demo"), **none), told)
-    missing = secured.environment(TOUCHE_RAD_ES_CA=str(tmp_path / "nowhere"))
-    _all_told(tmp_path, secured, "TOUCHE_RAD_ES_CA=", **missing)
+    _one_line(_searched(secured.location("demo"), **none), told)
+    missing = secured.environment(TOUCHE_RAD_ES_CA="nowhere")
+    _all_told(secured, "TOUCHE_RAD_ES_CA=", **missing)
 
 
-def test_a_server_that_cannot_be_used_is_told(server: Server, tmp_path: Path) -> None:
+def test_a_server_that_cannot_be_used_is_told(server: Server) -> None:
     https = server.location("demo").replace("http:", "https:")
-    _one_line(_searched(tmp_path, https), "no secure connection")
-    _one_line(_searched(tmp_path, server.location("nowhere")), "there is no index 'nowhere'")
+    _one_line(_searched(https), "no secure connection")
+    _one_line(_searched(server.location("nowhere")), "there is no index 'nowhere'")
     nowhere = "elasticsearch:http://127.0.0.1:9/demo"
-    ran = _searched(tmp_path, nowhere, TOUCHE_RAD_ES_TIMEOUT="1")
+    ran = _searched(nowhere, TOUCHE_RAD_ES_TIMEOUT="1")
     _one_line(ran, "the server cannot be reached", code=1)
 
 
@@ -158,7 +155,7 @@ def test_a_server_that_cannot_be_used_is_told(server: Server, tmp_path: Path) ->
         "elasticsearch:http://127.0.0.1:9200,/x",
     ],
 )
-def test_places_that_cannot_be_are_refused(location: str, tmp_path: Path) -> None:
+def test_places_that_cannot_be_are_refused(location: str) -> None:
     with pytest.raises(UserError) as told:
         parse_location(location)
     assert "secret" not in str(told.value)
@@ -236,23 +233,23 @@ def _recorded(recorder: _Recorder) -> str:
     return f"elasticsearch:http://127.0.0.1:{recorder.server_port}/demo"
 
 
-def test_an_api_key_is_sent_and_said_to_nobody(recorder: _Recorder, tmp_path: Path) -> None:
-    ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_API_KEY="a2V5OnNlY3JldA==")
+def test_an_api_key_is_sent_and_said_to_nobody(recorder: _Recorder) -> None:
+    ran = _searched(_recorded(recorder), TOUCHE_RAD_ES_API_KEY="a2V5OnNlY3JldA==")
     assert ran.code == 0, ran.err
     headers = {key.lower(): value for key, value in recorder.asked[-1][1].items()}
     assert headers["authorization"] == "ApiKey a2V5OnNlY3JldA=="
-    assert "a2V5" not in ran.out + ran.err + (tmp_path / "out.run").read_text()
+    assert "a2V5" not in ran.out + ran.err + Path("out.run").read_text()
 
 
-def test_a_busy_server_is_asked_again_later(recorder: _Recorder, tmp_path: Path) -> None:
+def test_a_busy_server_is_asked_again_later(recorder: _Recorder) -> None:
     recorder.faults = [503, 429, 502]
-    assert _searched(tmp_path, _recorded(recorder)).code == 0
+    assert _searched(_recorded(recorder)).code == 0
     times = [at for _, _, at in recorder.asked[:4]]
     waits = [later - earlier for earlier, later in pairwise(times)]
     assert waits[0] > 0.04
     assert waits[2] > 0.15
     recorder.faults = [503] * 1000
-    ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="1")
+    ran = _searched(_recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="1")
     _one_line(ran, "(red): see _cluster/health", code=1)
 
 
@@ -264,11 +261,11 @@ def test_a_busy_server_is_asked_again_later(recorder: _Recorder, tmp_path: Path)
     ],
 )
 def test_an_answer_without_an_end_ends(
-    recorder: _Recorder, tmp_path: Path, data: bytes, pause: float, told: str
+    recorder: _Recorder, data: bytes, pause: float, told: str
 ) -> None:
     recorder.flood = (data, pause)
     begun = time.monotonic()
-    ran = _searched(tmp_path, _recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="2" if pause else "30")
+    ran = _searched(_recorded(recorder), TOUCHE_RAD_ES_TIMEOUT="2" if pause else "30")
     _one_line(ran, told, code=1)
     assert time.monotonic() - begun < 20, "the first one is sent for 60 s"
 
@@ -283,9 +280,7 @@ _HEAD = (
     ("text", "times"),
     [('{"a": NaN}', 1), ('{"a": 1, "a": 2}', 1), ("1e999", 1), ("[", 100_000), ("9", 5_000)],
 )
-def test_only_strict_json_is_read(
-    recorder: _Recorder, tmp_path: Path, text: str, times: int
-) -> None:
+def test_only_strict_json_is_read(recorder: _Recorder, text: str, times: int) -> None:
     body = text.encode() * times
     recorder.flood = (_HEAD % (len(body), body), 0)
-    _one_line(_searched(tmp_path, _recorded(recorder)), "deserialize as JSON", code=1)
+    _one_line(_searched(_recorded(recorder)), "deserialize as JSON", code=1)

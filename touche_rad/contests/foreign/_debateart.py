@@ -7,7 +7,7 @@ or rounds of them) with `side` and `text`, and `votes`: for each criterion `argu
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Annotated, Any, Final, Literal
 
 from pydantic import BeforeValidator, PlainValidator, TypeAdapter
@@ -16,7 +16,7 @@ from touche_rad.contest import TIE, Contest, Side
 from touche_rad.files.models import FileRecord, OptionalText, validate
 from touche_rad.files.records import FieldError, short_repr
 
-_VALUES: Final[Mapping[str, float]] = {"pro": 0.0, TIE: 0.5, "con": 1.0}
+_RESULTS: Final = ("pro", TIE, "con")
 
 _LowerCase = BeforeValidator(lambda value: str(value or "").strip().lower())
 _VotedSide = Annotated[Literal["pro", "con", "tie", ""], _LowerCase]
@@ -97,7 +97,7 @@ def contest_of(record: dict[str, Any], name: str) -> Contest:
             of_points = winner(all_points) if dimension == "general" else ""
             gold[dimension] = names[of_points or winner(sides)]
             counts[dimension] = {
-                names[side]: sides.count(side) for side in _VALUES if side in sides
+                names[side]: sides.count(side) for side in _RESULTS if side in sides
             }
     if counts:
         gold["votes"] = counts
@@ -116,10 +116,9 @@ def contest_of(record: dict[str, Any], name: str) -> Contest:
 
 def winner(votes: Sequence[str]) -> str:
     """Return the side with most votes, or a tie; nothing without votes."""
-    values = [_VALUES[vote] for vote in votes if vote]
-    if not values:
+    if not any(votes):
         return ""
-    mean = sum(values) / len(values)
-    if mean == 0.5:
+    lead = votes.count("con") - votes.count("pro")
+    if not lead:
         return TIE
-    return "pro" if mean < 0.5 else "con"
+    return "con" if lead > 0 else "pro"

@@ -19,7 +19,7 @@ from pydantic import BeforeValidator
 from touche_rad.contest import TIE, Contest
 from touche_rad.errors import InputError
 from touche_rad.files.models import FileRecord, OptionalText, validate
-from touche_rad.files.records import FieldError, parse, read_whole, short_repr
+from touche_rad.files.records import FieldError, parse, read_whole, refuse_links_out, short_repr
 
 
 def _inner(name: str) -> BeforeValidator:
@@ -43,6 +43,7 @@ def contests(folder: Path) -> Iterator[Contest]:
     """Read every debate of a folder, in the order of their names."""
     if not (folder / "motion").is_dir() or not (folder / "speech").is_dir():
         raise InputError(folder, "expected a folder with motion/ and speech/ (PanelBench)")
+    refuse_links_out(folder, folder.rglob("*"))
     motions = sorted((folder / "motion").glob("*.json"), key=lambda path: _natural(path.stem))
     if not motions:
         raise InputError(folder / "motion", "expected motions as NAME.json, found none")
@@ -122,7 +123,8 @@ def _speeches(folder: Path, name: str) -> list[str]:
 
 def _natural(name: str) -> list[tuple[int, str]]:
     """Return a sort key with 2 before 10."""
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in re.split(r"(\d+)", name)]
+    parts = re.split(r"(\d+)", name)
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in parts]
 
 
 def _read(path: Path) -> Any:

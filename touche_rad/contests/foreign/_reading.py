@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
@@ -11,12 +13,18 @@ from touche_rad.contest import Contest
 from touche_rad.contests.foreign import _debateart as debateart
 from touche_rad.contests.foreign import _panelbench as panelbench
 from touche_rad.errors import InputError
-from touche_rad.files.records import BadLines, FieldError, parse, read_whole, short_repr
+from touche_rad.files.records import (
+    BadLines,
+    FieldError,
+    Line,
+    at_line,
+    parse,
+    read_whole,
+    records,
+    short_repr,
+)
 
 FORMS: Final = "DebateArt, PanelBench, contests, or debates of the shared task"
-
-Record = tuple[str, int | None, Any]
-"""A record's name, its line in a JSONL file, and the record or the error in its place."""
 
 
 def contests(source: Path, bad: BadLines | None = None) -> Iterator[Contest]:
@@ -32,38 +40,33 @@ def contests(source: Path, bad: BadLines | None = None) -> Iterator[Contest]:
         text = read_whole(source)
     except InputError:
         return files.read_contests(source, bad)
-    records: list[Record] = []
-    try:
+    debates: list[Any] | None = None
+    with suppress(FieldError):  # of a file of JSON lines
         content = parse(text)
-    except FieldError:
-        for number, line in enumerate(text.split("\n"), 1):
-            if line.strip():
-                try:
-                    record = parse(line)
-                except FieldError as error:
-                    record = error
-                records.append((str(number), number, record))
-    else:
         debates = content if isinstance(content, list) else [content]
-        records = [(str(number), None, debate) for number, debate in enumerate(debates, 1)]
-    if any(debateart.is_debate(record) for _, _, record in records):
-        return _convert(source, records, bad)
+
+    def read(bad: BadLines) -> Iterator[Line]:
+        return records(source, bad) if debates is None else map(Line, count(1), debates)
+
+    if any(debateart.is_debate(line.value) for line in read(BadLines(skip=True))):
+        return _convert(source, read(bad), bad, is_one_value=debates is not None)
     return files.read_contests(source, bad)
 
 
-def _convert(source: Path, records: Sequence[Record], bad: BadLines) -> Iterator[Contest]:
+def _convert(
+    source: Path, lines: Iterable[Line], bad: BadLines, *, is_one_value: bool
+) -> Iterator[Contest]:
     ids: set[str] = set()
-    for name, line, record in records:
+    for number, record in lines:
         try:
-            if isinstance(record, FieldError):
-                raise record
             if not debateart.is_debate(record):
                 raise FieldError("", f"expected a debate ({FORMS})")
-            contest = debateart.contest_of(record, name)
+            contest = debateart.contest_of(record, str(number))
             if contest.id in ids:
                 raise FieldError("id", f"the debate {short_repr(contest.id)} is not unique")
             ids.add(contest.id)
             yield contest
         except FieldError as error:
-            text = error.expected if line else f"number {name}: {error.expected}"
-            bad.report(InputError(source, text, line=line, field=error.field or None))
+            if is_one_value:
+                error.expected = f"number {number}: {error.expected}"
+            bad.report(at_line(source, None if is_one_value else number, error))

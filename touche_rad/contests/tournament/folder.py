@@ -12,7 +12,7 @@ from touche_rad.contests.two_sides import debaters_of
 from touche_rad.errors import UserError, WorkError
 from touche_rad.files.append_log import refuse_other_identity
 from touche_rad.files.outputs import read_status
-from touche_rad.files.records import drop_keys
+from touche_rad.files.records import drop_keys, path_beside
 from touche_rad.files.traces import TRACE
 from touche_rad.runs.journal import is_finished
 from touche_rad.runs.judging import VERDICTS
@@ -46,7 +46,7 @@ class TournamentFolder:
         """Delete the debates, verdicts, traces and ratings."""
         for path in (self.contests, self.outcomes, self.ratings, self.games):
             path.unlink(missing_ok=True)
-            path.with_name(path.name + TRACE).unlink(missing_ok=True)
+            path_beside(path, TRACE).unlink(missing_ok=True)
 
     def is_done(self, work: Work[Any], out: Path, *, replace: bool) -> bool:
         """Whether a run of these settings has written an output completely.

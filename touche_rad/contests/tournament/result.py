@@ -12,7 +12,9 @@ from touche_rad.contest import TIE, Contest, Outcome
 from touche_rad.contests.tournament._ratings import rate
 from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.records import FrozenRecord
-from touche_rad.score.significance import FEWEST_FOR_TEST, Measured, rank
+from touche_rad.score.reports import RANKS
+from touche_rad.score.result import RankedRun, rank_text
+from touche_rad.score.significance import Measured, rank
 from touche_rad.score.tables import (
     NONE,
     Columns,
@@ -23,10 +25,11 @@ from touche_rad.score.tables import (
     interval_cell,
     table,
 )
+from touche_rad.score.words import probability, too_few
 from touche_rad.text import count_of
 
-VERSION: Final = 1
-FORMAT: Final = "touche-rad tournament 1"
+VERSION: Final = 2
+FORMAT: Final = "touche-rad tournament 2"
 
 
 class Standing(FrozenRecord, allow_inf_nan=False):
@@ -37,8 +40,11 @@ class Standing(FrozenRecord, allow_inf_nan=False):
     low: float | None
     high: float | None
     """95 % interval of the rating (bootstrap of claims); None with too few claims."""
-    differs: bool | None = None
-    """Whether its rating differs significantly from the first one; None with too few claims."""
+    rank: int | None
+    """1 if it is not significantly worse than the first, else its place; None with few claims."""
+    place: int | None
+    p: float | None
+    """The corrected p-value of its difference from the first one."""
     wins: int
     ties: int
     losses: int
@@ -51,6 +57,16 @@ class Standing(FrozenRecord, allow_inf_nan=False):
     """Speeches that are fallbacks."""
     words: float | None
     """Mean number of words per speech."""
+
+    @property
+    def rank_text(self) -> str:
+        """The rank."""
+        return rank_text(self.rank, self.place)
+
+    @property
+    def p_text(self) -> str:
+        """The p-value."""
+        return probability(self.p)
 
     @property
     def share_text(self) -> str:
@@ -66,7 +82,7 @@ class Standing(FrozenRecord, allow_inf_nan=False):
 class Tournament(Printed, allow_inf_nan=False):
     """The result of a tournament, best debater first."""
 
-    format: Literal["touche-rad tournament 1"] = FORMAT
+    format: Literal["touche-rad tournament 2"] = FORMAT
     judge: str
     judge_index: str = ""
     """Whether the judge had an index, in words; empty if it uses none."""
@@ -90,8 +106,9 @@ class Tournament(Printed, allow_inf_nan=False):
 
     def parts(self) -> Iterator[Part]:
         """Yield the ratings, the matrix of win shares and the notes."""
-        yield table(COLUMNS, self.standings)
-
+        yield table({**RANKING_COLUMNS, **COLUMNS}, self.standings)
+        if any(standing.rank != standing.place for standing in self.standings):
+            yield [RANKS]
         heads = ["share of wins against"]
         rows = []
         for number, standing in enumerate(self.standings, 1):
@@ -99,7 +116,7 @@ class Tournament(Printed, allow_inf_nan=False):
             shares = map(format_share, self.shares[number - 1])
             rows.append([f"{number:2} {standing.name}", *shares])
         yield Table(heads, rows)
-        yield [*self.notes(), *self.fallbacks()]
+        yield [*self.notes(), *too_few("claims", self.claims), *self.fallbacks()]
 
     def notes(self) -> list[str]:
         """Say what was played, who judged, and which debates do not count."""
@@ -121,15 +138,19 @@ class Tournament(Printed, allow_inf_nan=False):
                 yield f"{standing.name}: {count} of {standing.speeches} speeches are fallbacks"
 
 
-COLUMNS: Columns = {
+RANKING_COLUMNS: Columns = {
     "{name}": "debater",
+    "{rank_text}": "rank",
     "{rating:.0f}": "rating",
     "{interval_text}": "95 %",
+}
+COLUMNS: Columns = {
+    "{p_text}": "p (Holm)",
     "{wins}": "won",
     "{ties}": "tied",
     "{losses}": "lost",
     "{share_text}": "share",
-    "{words:.1f}": "words a speech",
+    "{words:.1f}": "words",
 }
 JudgedDebates = Sequence[tuple[Contest, Outcome]]
 
@@ -178,20 +199,18 @@ def result_of(
         wins[claim, second, first] += 1 - share
         pro_shares.append(share if contest.sides[opener] == "pro" else 1 - share)
     ratings = rate(wins, prior=prior, samples=samples, seed=seed)
-    order = sorted(range(len(names)), key=lambda number: (-ratings[number].value, names[number]))
-    figures = {names[number]: {"rating": ratings[number]} for number in order}
-    compared = rank(figures, "rating", len(claims)).comparisons
-    leader = names[order[0]]
-    weaker = {row.run for row in compared if row.against == leader and row.significant}
+    figures = {name: {"rating": ratings[numbers[name]]} for name in sorted(names)}
+    ranking = rank(figures, "rating", len(claims))
+    p_values = {row.run: row.p_holm for row in ranking.comparisons}
+    order = [numbers[ranked.run] for ranked in ranking.runs]
     total = wins.sum(axis=0)
     met = np.rint(total + total.T).astype(int)
     standings = []
     shares = []
-    for number in order:
-        name = names[number]
+    for ranked, number in zip(ranking.runs, order, strict=True):
         points = float(total[number].sum())
-        differs = name in weaker if len(claims) >= FEWEST_FOR_TEST else None
-        standings.append(_standing(name, ratings[number], differs, games, points))
+        p = p_values.get(ranked.run)
+        standings.append(_standing(ranked, p, ratings[number], games, points))
         counts = met[number]
         shares.append(
             [
@@ -222,9 +241,9 @@ def share_of(outcome: Outcome, speaker: str) -> float | None:
 
 
 def _standing(
-    name: str,
+    ranked: RankedRun,
+    p: float | None,
     rating: Measured,
-    differs: bool | None,
     games: JudgedDebates,
     points: float,
 ) -> Standing:
@@ -234,7 +253,7 @@ def _standing(
     words = 0
     for contest, outcome in games:
         for speaker, debater in debaters_of(contest).items():
-            if debater == name:
+            if debater == ranked.run:
                 count[kinds[share_of(outcome, speaker)]] += 1
                 for speech in contest.speeches:
                     if speech.speaker == speaker:
@@ -244,11 +263,13 @@ def _standing(
     low, high = rating.interval
     decided = count["wins"] + count["ties"] + count["losses"]
     return Standing(
-        name=name,
+        name=ranked.run,
+        rank=ranked.rank,
+        place=ranked.place,
+        p=p,
         rating=rating.value,
         low=low,
         high=high,
-        differs=differs,
         share=points / decided if decided else None,
         words=words / count["speeches"] if count["speeches"] else None,
         **count,

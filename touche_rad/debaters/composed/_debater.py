@@ -20,7 +20,7 @@ from touche_rad.debaters.grounded.ranking import RETRIEVER, STANCE, StanceName
 from touche_rad.evidence.guard import CheckedAnswer, Entails, Guard
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.frozen import frozen
-from touche_rad.models import Message, Model, ModelError, Prompt
+from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.output import Line, Paragraph, numbers_to
 from touche_rad.models.prompts import render_dialogue
 from touche_rad.plugins import ExplainedCandidate, MayNameFile, RetrieverName, Services
@@ -54,11 +54,8 @@ class ByNli:
         premises = [*arguments, " ".join(arguments)] if len(arguments) > 1 else arguments
         readable = [claim for claim in claims if self._nli.reads_whole(claim)]
         pairs = [(premise, claim) for claim in readable for premise in premises]
-        probabilities = self._nli.read(pairs)
-        likely: dict[str, float] = {}
-        for number, claim in enumerate(readable):
-            first = number * len(premises)
-            likely[claim] = float(probabilities[first : first + len(premises), 0].max())
+        entailed = self._nli.read(pairs)[:, 0].reshape(-1, len(premises))
+        likely = dict(zip(readable, entailed.max(axis=1).tolist(), strict=True))
         return [likely.get(claim, 0.0) >= self._sure for claim in claims]
 
 
@@ -130,7 +127,7 @@ class Composed:
 
         k: UpTo1000 = 40
         """hits per search"""
-        shown: int = Field(8, ge=1, le=50)
+        shown: Annotated[int, Field(ge=1, le=50)] = 8
         """arguments shown to the model"""
         cited: UpTo9 = 2
         """maximum cited arguments"""
@@ -139,7 +136,7 @@ class Composed:
         stance: StanceName = Field("words", description=STANCE)
         retriever: RetrieverName = Field("", description=f"{RETRIEVER}; else that of grounded")
         guard: GuardName = Field("quotation", description=GUARD)
-        sure: float = Field(0.9, ge=0.5, le=1)
+        sure: Annotated[float, Field(ge=0.5, le=1)] = 0.9
         """minimum probability of entailment, for guard=nli:MODEL"""
 
     def __init__(self, options: Options, services: Services) -> None:
@@ -218,12 +215,15 @@ class Composed:
         draft = await self._check(written, quotables, debate)
         if not draft.checked.faults or options.guard == "model":
             return draft
-        again = Prompt.load(__package__, "repair").messages(
-            faults=draft.checked.faults, words=options.max_words, cited=options.cited
+        again = Prompt.load(__package__, "repair").after(
+            messages,
+            written,
+            faults=draft.checked.faults,
+            words=options.max_words,
+            cited=options.cited,
         )
-        messages += [Message("assistant", written.model_dump_json()), *again]
         try:
-            repaired = await self.model.ask(messages, schema, step="composed.repair")
+            repaired = await self.model.ask(again, schema, step="composed.repair")
         except ModelError as error:
             log.info("composed keeps its first answer because the model failed: %s", error)
             return draft

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Final
 
 from touche_rad.debate import Argument
-from touche_rad.evidence.words import NO_WORDS, lexicon, read_words, stem
+from touche_rad.evidence.words import NO_WORDS, lexicon, read_words, remembered, stem
 from touche_rad.text import packaged_table, sentences, stopwords
 
 _LONGEST_CLAIM: Final = 25
@@ -51,11 +51,11 @@ _TURNING_STEMS: Final = frozenset(map(stem, lexicon().actions | _LISTS["evaluati
 _NO_SUBJECT: Final = stopwords() | _LISTS["negations"]
 
 
-_read: Final = lru_cache(maxsize=4_096)(read_words)
+_read: Final = remembered(read_words)
 """Reads a clause, which is asked for its subject and for its sign."""
 
 
-@lru_cache(maxsize=32_768)
+@remembered
 def content(text: str) -> frozenset[str]:
     """Return the stems of the content words.
 
@@ -97,7 +97,7 @@ def side(text: str, topic: str) -> float:
     return _sign(topic, NO_WORDS) * weighted_signs / (weights or 1)
 
 
-@lru_cache(maxsize=32_768)
+@remembered
 def _subject(clause: str) -> frozenset[str]:
     """Return the stems that say what a clause is about."""
     read = _read(clause)

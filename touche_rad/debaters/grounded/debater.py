@@ -33,10 +33,10 @@ from touche_rad.errors import WorkError
 from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.support import Earlier
 from touche_rad.frozen import frozen
-from touche_rad.models import Model, ModelError, Prompt
+from touche_rad.models import Model, ModelError
 from touche_rad.models.output import Line
 from touche_rad.models.prompts import render_dialogue
-from touche_rad.plugins import ExplainedCandidate, Feature, RetrieverName, Services, make, setting
+from touche_rad.plugins import ExplainedCandidate, Feature, RetrieverName, Services, Setting, make
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.records import UpTo1000
 from touche_rad.text import count_words, cut_to_words, plain_words
@@ -105,11 +105,11 @@ class Grounded:
             "", description=f"{RETRIEVER}; else the searches of its own"
         )
         floor: float = Field(0.05, ge=0, le=1, description=FLOOR)
-        shown: int = setting(12, ge=2, le=100)
+        shown: Setting[Annotated[int, Field(ge=2, le=100)]] = 12
         """candidates shown to the model"""
-        whole: UpTo1000 = setting(45)
+        whole: Setting[UpTo1000] = 45
         """texts of at most this many words are quoted whole"""
-        judged: UpTo1000 = setting(24)
+        judged: Setting[UpTo1000] = 24
         """candidates that the stance model reads"""
 
     def __init__(self, options: Options, services: Services) -> None:
@@ -141,7 +141,6 @@ class Grounded:
         It sees the best quotations and, if it can use none of them, once more the next ones.
         """
         shown = self.options.shown
-        prompt = Prompt.load(__package__, "choosing")
         try:
             for start in range(0, min(len(quotables), _MAX_PROMPTS * shown), shown):
                 offered = quotables[start : start + shown]
@@ -149,7 +148,8 @@ class Grounded:
                 choice = await ask_about(
                     debate,
                     model,
-                    prompt,
+                    __package__,
+                    "choosing",
                     narrowed("Choice", QuotationChoice, number=number),
                     step="grounded.choice_of_arguments",
                     dialogue=render_dialogue(debate, max_letters=MAX_LETTERS),

@@ -6,6 +6,7 @@ import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
+from itertools import chain
 from math import sqrt
 from typing import Annotated, Final
 
@@ -219,8 +220,8 @@ def likeness_of(user: str, arguments: Sequence[Argument]) -> dict[str, float]:
     for argument in arguments:
         texts[argument.id] = topic_of(f"{argument.topic} {argument.attacks} {argument.text}")
         documents[argument.topic] |= texts[argument.id]
-    counts = Counter(word for document in documents.values() for word in document)
-    counts_of_texts = Counter(word for text in texts.values() for word in text)
+    counts = Counter(chain.from_iterable(documents.values()))
+    counts_of_texts = Counter(chain.from_iterable(texts.values()))
     widespread = {word for word in asked if counts[word] > _MOST_TOPICS}
 
     # What names a topic alone: its only word, or words that arguments on other topics do not have.

@@ -7,11 +7,11 @@ messages before it are a prefix shared by the turns. And the evidence: arguments
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Final, Literal
 
-from touche_rad.debate import Argument, Debate
+from touche_rad.debate import USER, Argument, Debate
 from touche_rad.debaters._asking import Wording, arguments_on_topic, max_letters, on_topic_of
 from touche_rad.debaters._citing import earlier_citations
 from touche_rad.evidence.quotable import missing_context, text_with_claim
@@ -44,6 +44,11 @@ class EvidencePiece:
         return self.text if self.argument is None else text_with_claim(self.argument)[:MAX_TEXT]
 
 
+def arguments_of(pieces: Iterable[EvidencePiece]) -> list[Argument]:
+    """Return the arguments among pieces of evidence."""
+    return [piece.argument for piece in pieces if piece.argument is not None]
+
+
 def arguments_for(
     index: ArgumentIndex,
     queries: Sequence[tuple[SearchField, str]],
@@ -64,12 +69,12 @@ def arguments_for(
     for query in dict.fromkeys(queries):
         # More hits than needed, because cited, equal and unclear arguments drop out.
         hits = index.search(*query, TOPIC_DEPTH if only_on_topic else 2 * k + len(earlier.ids))
-        by_query.append([hit.argument for hit in hits if hit.argument.id not in earlier.ids])
+        by_query.append(earlier.uncited(hit.argument for hit in hits))
     retrieved = list(chain(*by_query))
     usable: Sequence[Argument] = [
         argument
-        for argument in retrieved
-        if not earlier.contradicts(argument) and not missing_context(argument.text)
+        for argument in earlier.not_contradicted(retrieved)
+        if not missing_context(argument.text)
     ] or retrieved
     if only_on_topic:
         usable = on_topic_of(arguments_on_topic(index, debate), usable) or usable
@@ -120,10 +125,11 @@ def conversation(
     )
     earlier: list[Message] = []
     unanswered: list[str] = []
-    for turn in debate.turns:
-        unanswered.append(clean(turn.utterance)[:MAX_LETTERS])
-        if turn.response is not None and turn is not debate.turns[-1]:
-            _, argument = split_blocks(clean(turn.response.content))
+    for speaker, text in debate.before_response().spoken:
+        if speaker == USER:
+            unanswered.append(clean(text)[:MAX_LETTERS])
+        else:
+            _, argument = split_blocks(clean(text))
             earlier.append(Message("user", "\n".join(unanswered)))
             earlier.append(Message("assistant", argument[:MAX_LETTERS] or "…"))
             unanswered = []

@@ -23,6 +23,7 @@ from touche_rad.debaters.inspiredebate._conversation import (
     SearchField,
     Shows,
     arguments_for,
+    arguments_of,
     conversation,
     join_blocks,
     topic_of,
@@ -38,7 +39,7 @@ from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import Guard
 from touche_rad.lists import alternate, unique
 from touche_rad.models import ModelError
-from touche_rad.plugins import MayNameFile, Services, setting
+from touche_rad.plugins import MayNameFile, Services, Setting
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.records import UpTo20, WordLimit
 from touche_rad.text import clean, count_words, cut_to_words, words
@@ -64,36 +65,36 @@ class InspireDebate:
 
         profile: str = "lean"
         """paper: the two calls as published"""
-        keywords: int = Field(3, ge=0, le=3)
+        keywords: Annotated[int, Field(ge=0, le=3)] = 3
         """maximum search terms; 0: no call for them"""
         web: Annotated[str, MayNameFile(variable=VARIABLE)] = ""
         """SearXNG address or folder of texts (default: no web)"""
         max_words: WordLimit = 60
         """maximum words of an argument"""
-        cited: int = Field(2, ge=0, le=9)
+        cited: Annotated[int, Field(ge=0, le=9)] = 2
         """maximum cited arguments"""
         shows: Shows = "argument"
         """the response; both: reasoning and argument"""
         repeat: bool = False
         """may cite an argument again"""
-        retrieval: bool = setting(True)
+        retrieval: Setting[bool] = True
         """evidence in the prompt"""
-        arguments: bool = setting(True)
+        arguments: Setting[bool] = True
         """search the index; false: only the web"""
-        field: SearchField = setting("attacks")
+        field: Setting[SearchField] = "attacks"
         """the field that is searched"""
-        message: bool = setting(True)
+        message: Setting[bool] = True
         """search for the message and the topic too"""
-        on_topic: bool = setting(True, description=ON_TOPIC)
-        per_term: UpTo20 = setting(3)
+        on_topic: Setting[bool] = Field(True, description=ON_TOPIC)
+        per_term: Setting[UpTo20] = 3
         """hits of each search"""
-        shown: int = setting(5, ge=1, le=30)
+        shown: Setting[Annotated[int, Field(ge=1, le=30)]] = 5
         """pieces of evidence in the prompt"""
-        wording: Wording = setting("close")
+        wording: Setting[Wording] = "close"
         """close to the evidence's words, and checked; or free"""
-        sends_refusals: bool = setting(False)
+        sends_refusals: Setting[bool] = False
         """a refusal to argue is sent, and not replaced by a quotation"""
-        new_attempts: int = setting(1, ge=0, le=3)
+        new_attempts: Setting[Annotated[int, Field(ge=0, le=3)]] = 1
         """new requests after a refusal, a long argument or unsupported sentences"""
 
     @staticmethod
@@ -161,10 +162,9 @@ class InspireDebate:
         """Compare a speech with the evidence that it quotes or names."""
         options = self.options
         argument = clean(speech.argument)
-        shown = [piece.argument for piece in evidence if piece.argument is not None]
-        used = list(self._cited(argument, shown))
+        used = list(self._cited(argument, arguments_of(evidence)))
         named_pieces = named(speech.evidence, evidence)[: options.cited]
-        used += [piece.argument for piece in named_pieces if piece.argument is not None]
+        used += arguments_of(named_pieces)
         arguments = tuple({argument.id: argument for argument in used}.values())[: options.cited]
         if options.wording == "free":
             return CheckedSpeech(speech, options.max_words, arguments)
@@ -246,8 +246,7 @@ class InspireDebate:
             against_message = -stance(argument, message) if message != topic else 0.0
             return for_us > -_MIN_STANCE and max(for_us, against_message) >= _MIN_STANCE
 
-        shown = [piece.argument for piece in evidence if piece.argument is not None]
-        for argument in chosen or filter(is_ours, shown):
+        for argument in chosen or filter(is_ours, arguments_of(evidence)):
             content = cut_to_words(clean(argument.text), self.options.max_words)
             return Response(content=content, arguments=(argument,))
         raise WorkError(

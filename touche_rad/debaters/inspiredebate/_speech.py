@@ -17,6 +17,7 @@ from touche_rad.debaters.inspiredebate._conversation import (
 )
 from touche_rad.evidence.guard import CheckedAnswer
 from touche_rad.frozen import frozen
+from touche_rad.lists import unique
 from touche_rad.models import Message, Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to, schema_limits
 from touche_rad.models.prompts import Thesis, render_dialogue
@@ -54,14 +55,8 @@ async def search_terms(model: Model, debate: Debate, most: int, wording: Wording
     limits: object = schema_limits(minItems=1, maxItems=most)
     schema = narrowed("Terms", Terms, terms=Annotated[list[Line], limits])
     answer = await model.ask(messages, schema, step="inspiredebate.keywords")
-    return in_bounds(answer.terms, most)
-
-
-def in_bounds(terms: list[str], most: int) -> list[str]:
-    """Shorten long terms, and remove repeated and additional ones."""
-    short = [" ".join(clean(term).split()[:TERM_WORDS]) for term in terms]
-    by_lower = {term.lower(): term for term in reversed(short) if content_words(term)}
-    return list(reversed(by_lower.values()))[:most]
+    short = [" ".join(clean(term).split()[:TERM_WORDS]) for term in answer.terms]
+    return unique(filter(content_words, short), key=str.lower)[:most]
 
 
 def own_words(debate: Debate) -> list[str]:
@@ -173,15 +168,16 @@ async def write_speech(
     for _ in range(new_attempts):
         if draft.problem is None:
             break
-        again = Prompt.load(__package__, "again").messages(
+        # The model sees all its attempts; the last one is not always the best.
+        history = Prompt.load(__package__, "again").after(
+            history,
+            answer,
             problem=draft.problem,
             count=count_words(draft.argument),
             words=draft.words,
             faults=draft.checked.faults,
             names_evidence=most_cited is not None,
         )
-        # The model sees all its attempts; the last one is not always the best.
-        history += [Message("assistant", answer.model_dump_json()), *again]
         schema: type[BaseModel] = spoken if draft.problem == "refused" else corrected
         try:
             answer = await model.ask(

@@ -48,7 +48,7 @@ from touche_rad.debaters.rdebater._writing import (
 from touche_rad.debaters.rdebater.schemes import SchemeAnnotator
 from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import Guard, Sources, compare
-from touche_rad.models import ModelError, Prompt
+from touche_rad.models import ModelError
 from touche_rad.plugins import Services
 from touche_rad.text import clean, count_words, cut_to_words, words
 from touche_rad.users.contest_views import opens
@@ -118,8 +118,7 @@ class Rdebater:
         brief = Brief(debate, logic.flaws, recall.prior, recall.schemes, options)
 
         # Draft and revise; without a draft the best argument is quoted.
-        revised = None
-        best = Attempt(Candidate(""))
+        revised = Revised((), "quotation")
         try:
             allowance.take()
             first = await draft(self.model, brief)
@@ -128,9 +127,9 @@ class Rdebater:
                 revised = await revise(first, self.model, brief, allowance, violations)
             else:
                 revised = Revised((Attempt(first),), "unasked")
-            best = revised.best
         except ModelError as error:
             report_without_model(error)
+        best = revised.best
 
         # The response has the faultless sentences of the best candidate, if they are enough.
         content = cut_to_words(clean(best.candidate.text), options.max_words)
@@ -151,7 +150,7 @@ class Rdebater:
         response = Response(content=content, arguments=uses)
         if options.trace:
             trace = _trace_of(logic, recall, revised, allowance, notes)
-            response = response.model_copy(update={"extra": {"rdebater": trace}})
+            response = response.replace(extra={"rdebater": trace})
         return response
 
     @property
@@ -209,8 +208,7 @@ class Rdebater:
         return lines + [fault.problem for fault in faults if fault.kind != "support"]
 
     def _cited(self, brief: Brief, candidate: Candidate) -> tuple[Argument, ...]:
-        arguments = [record.argument for record in brief.evidence]
-        return cited(candidate.text, candidate.named, arguments, self.options.cited)
+        return cited(candidate.text, candidate.named, brief.arguments, self.options.cited)
 
     async def _baseline(self, debate: Debate) -> Response:
         """Answer like the paper's baselines."""
@@ -224,7 +222,8 @@ class Rdebater:
         answer = await ask_about(
             debate,
             self.model,
-            Prompt.load(__package__, "baseline"),
+            __package__,
+            "baseline",
             narrowed("Plain", Plain, utterance=text_of(most_words)),
             step="rdebater.baseline",
             max_tokens=tokens_for(most_words),
@@ -243,7 +242,7 @@ class Rdebater:
 def _trace_of(
     logic: Logic,
     recall: Recall,
-    revised: Revised | None,
+    revised: Revised,
     allowance: Allowance,
     notes: Sequence[str],
 ) -> dict[str, Any]:
@@ -253,9 +252,8 @@ def _trace_of(
         marks = record.annotation.model_dump(mode="json")["marks"] if record.annotation else None
         likeness = round(record.likeness, 4)
         evidence.append({"id": record.argument.id, "likeness": likeness, "schemes": marks})
-    attempts_made = revised.attempts if revised else ()
     attempts = []
-    for attempt in attempts_made:
+    for attempt in revised.attempts:
         verdict = attempt.verdict
         attempts.append(
             {
@@ -268,8 +266,8 @@ def _trace_of(
         )
     return {
         "calls": allowance.calls - allowance.remaining,
-        "accepted": bool(revised and revised.accepted),
-        "stop": revised.stop if revised else "quotation",
+        "accepted": revised.accepted,
+        "stop": revised.stop,
         "predicates": list(logic.predicates),
         "chain": logic.chain,
         "flaws": list(logic.flaws),

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, field_validator
 
 from touche_rad.debaters._asking import ON_TOPIC, Wording
 from touche_rad.debaters.rdebater.schemes.vocabulary import Exemplars
-from touche_rad.plugins import Options, setting
+from touche_rad.plugins import Options, Setting
 from touche_rad.records import UpTo9
 
 FIELDS: Final = ("text", "attacks", "supports", "topic", "all")
@@ -20,13 +20,13 @@ class RdebaterOptions(Options):
 
     profile: str = "lean"
     """paper: all agents as published; or an ablation"""
-    calls: int = Field(5, ge=0, le=10_000)
+    calls: Annotated[int, Field(ge=0, le=10_000)] = 5
     """maximum model calls per turn"""
-    k: int = Field(5, ge=1, le=50)
+    k: Annotated[int, Field(ge=1, le=50)] = 5
     """number of retrieved arguments"""
     annotate: Literal["hits", "never"] = "hits"
     """hits: annotate retrieved arguments without annotations in the index"""
-    max_words: int = Field(60, ge=5, le=2_000)
+    max_words: Annotated[int, Field(ge=5, le=2_000)] = 60
     """maximum words of a response"""
     cited: UpTo9 = 2
     """maximum cited arguments"""
@@ -35,40 +35,40 @@ class RdebaterOptions(Options):
     trace: bool = False
     """add all intermediate results to the response"""
 
-    agents: Literal["merged", "separate"] = setting("merged")
+    agents: Setting[Literal["merged", "separate"]] = "merged"
     """several agents in one call, or one call per agent"""
-    mode: Literal["full", "direct", "naive_rag"] = setting("full")
+    mode: Setting[Literal["full", "direct", "naive_rag"]] = "full"
     """full, or a baseline: no retrieval, or retrieved texts in the prompt"""
-    optimization_module: bool = setting(True)
+    optimization_module: Setting[bool] = True
     """summary, judgement and modification"""
-    logic_summarization: bool = setting(True)
+    logic_summarization: Setting[bool] = True
     """predicates, reasoning chain and flaws of the opponent"""
-    argumentation_schemes: bool = setting(True)
+    argumentation_schemes: Setting[bool] = True
     """annotations and scheme priors"""
-    keywords: int = setting(8, ge=1, le=16)
+    keywords: Setting[Annotated[int, Field(ge=1, le=16)]] = 8
     """maximum keywords"""
-    coarse: int = setting(100, ge=1, le=10_000)
+    coarse: Setting[Annotated[int, Field(ge=1, le=10_000)]] = 100
     """candidates per searched field"""
-    fields: str = setting("attacks,text")
+    fields: Setting[str] = "attacks,text"
     """fields that the keywords search"""
-    rule_match: Match = setting("index")
+    rule_match: Setting[Match] = "index"
     """keywords match by their stem, or literally"""
-    on_topic: bool = setting(True, description=ON_TOPIC)
-    scheme_rule: bool = setting(True)
+    on_topic: Setting[bool] = Field(True, description=ON_TOPIC)
+    scheme_rule: Setting[bool] = True
     """skip arguments known to use no scheme"""
-    likeness: Literal["text", "attacks", "supports", "topic", "all"] = setting("attacks")
+    likeness: Setting[Literal["text", "attacks", "supports", "topic", "all"]] = "attacks"
     """the field whose cosine with the debate ranks candidates"""
-    standalone: bool = setting(True)
+    standalone: Setting[bool] = True
     """skip arguments that refer to a text that is not shown"""
-    prior_threshold: float = setting(2.0, ge=0, le=4)
+    prior_threshold: Setting[Annotated[float, Field(ge=0, le=4)]] = 2.0
     """minimum mean label of a prior scheme (exclusive)"""
-    exemplars: Exemplars = setting("levels")
+    exemplars: Setting[Exemplars] = "levels"
     """one example per label, or paper's pairs"""
-    max_revisions: int = setting(3, ge=0, le=20)
+    max_revisions: Setting[Annotated[int, Field(ge=0, le=20)]] = 3
     """maximum revisions of a draft"""
-    task_rules: bool = setting(True)
+    task_rules: Setting[bool] = True
     """also check length, repetition and support by the cited arguments"""
-    wording: Wording = setting("close")
+    wording: Setting[Wording] = "close"
     """close to the arguments' words, or free"""
 
     @field_validator("fields")

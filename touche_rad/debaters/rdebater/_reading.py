@@ -44,8 +44,7 @@ class Allowance:
 def opponent_texts(debate: Debate) -> list[str]:
     """Return the opponent's utterances, oldest first."""
     turns = debate.turns[speaks_first(debate) :]
-    texts = [clean(turn.utterance)[:MAX_LETTERS] for turn in turns]
-    return [text for text in texts if text]
+    return list(filter(None, [clean(turn.utterance)[:MAX_LETTERS] for turn in turns]))
 
 
 def history_text(debate: Debate) -> str:
@@ -53,11 +52,7 @@ def history_text(debate: Debate) -> str:
 
     The debater that opens has only the motion.
     """
-    texts: list[str] = []
-    for turn in debate.turns:
-        texts.append(turn.utterance)
-        if turn.response is not None:
-            texts.append(turn.response.content)
+    texts = [text for _, text in debate.spoken]
     spoken = texts[speaks_first(debate) :] or texts
     return "\n".join(clean(text)[:MAX_LETTERS] for text in reversed(spoken))
 
@@ -204,7 +199,8 @@ async def ask_keywords(
     answer = await ask_about(
         debate,
         model,
-        Prompt.load(__package__, "keywords"),
+        __package__,
+        "keywords",
         narrowed("Keywords", Keywords, keywords=at_most(most, list[Keyword])),
         step="rdebater.keywords",
         most=most,
@@ -229,7 +225,8 @@ async def read_at_once(
     answer = await ask_about(
         debate,
         model,
-        Prompt.load(__package__, "reading"),
+        __package__,
+        "reading",
         narrowed("Reading", Reading, keywords=at_most(most, list[Keyword])),
         step="rdebater.reading",
         most=most,

@@ -34,7 +34,7 @@ from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, in_parts, unique
 from touche_rad.models import ModelError
 from touche_rad.plugins import ArgumentIndex, annotations_of, meaning_of
-from touche_rad.text import clean, content_words, plain_words, words
+from touche_rad.text import clean, content_words, plain_words, spaced_words, words
 from touche_rad.users.contest_views import opens
 
 
@@ -67,8 +67,8 @@ class Recall:
 
 def rule_match(text: str, keywords: Sequence[str]) -> bool:
     """Whether a text contains any keyword literally; a phrase must match as a whole."""
-    spaced = f" {' '.join(words(text))} "
-    return any(f" {' '.join(words(keyword))} " in spaced for keyword in keywords if words(keyword))
+    spaced = spaced_words(text)
+    return any(spaced_words(keyword) in spaced for keyword in keywords if words(keyword))
 
 
 def coarse(
@@ -156,9 +156,7 @@ def retrieved(
     fields = [_field(name, debate) for name in options.searched]
     # As many more hits as can drop out because they were cited before.
     matches = coarse(index, keywords, fields, options.coarse + len(earlier.ids), options.rule_match)
-    candidates: Sequence[Argument] = [
-        argument for argument in matches if argument.id not in earlier.ids
-    ]
+    candidates: Sequence[Argument] = earlier.uncited(matches)
     if not candidates:
         # Search all fields for the last message; if that has no result either, take any arguments.
         notes.append("no keyword matched: the opponent's words were searched")
@@ -169,20 +167,14 @@ def retrieved(
             for hit in index.search(field, query, options.coarse):
                 by_id[hit.argument.id] = hit.argument
         anything = by_id.values() or list(islice(index.arguments(), options.k + 20))
-        candidates = [argument for argument in anything if argument.id not in earlier.ids]
-    candidates = [
-        argument for argument in candidates if not earlier.contradicts(argument)
-    ] or candidates
+        candidates = earlier.uncited(anything)
+    candidates = earlier.not_contradicted(candidates) or candidates
     if options.on_topic:
         # Keywords can lead elsewhere; then the messages of the user are searched for.
         of_topic = arguments_on_topic(index, debate)
         candidates = (
             on_topic_of(of_topic, candidates)
-            or [
-                argument
-                for argument in of_topic
-                if argument.id not in earlier.ids and not earlier.contradicts(argument)
-            ]
+            or earlier.not_contradicted(earlier.uncited(of_topic))
             or candidates
         )
     if options.scheme_rule and options.argumentation_schemes:

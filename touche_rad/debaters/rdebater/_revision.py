@@ -89,7 +89,7 @@ class CandidateVerdict:
         return " ".join(parts)
 
 
-Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked"]
+Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked", "quotation"]
 Rules = Callable[[Candidate], Sequence[str]]
 
 
@@ -124,7 +124,8 @@ class Agents:
         summary = await ask_about(
             self.brief.debate,
             self.model,
-            Prompt.load(__package__, "summary"),
+            __package__,
+            "summary",
             Summary,
             step="rdebater.summary",
             **neutral,
@@ -179,7 +180,8 @@ class Agents:
         answer = await ask_about(
             brief.debate,
             self.model,
-            Prompt.load(__package__, "check"),
+            __package__,
+            "check",
             schema,
             step="rdebater.check",
             max_tokens=tokens_for(options.max_words) + 512,
@@ -207,7 +209,7 @@ class Agents:
 
 @frozen
 class Revised:
-    """All attempts in order, and why the loop ended."""
+    """All attempts in order, and why the loop ended: without any, an argument is quoted."""
 
     attempts: Sequence[Attempt]
     stop: Stop
@@ -221,13 +223,15 @@ class Revised:
     def best(self) -> Attempt:
         """The accepted attempt, or the last of those that met the most criteria.
 
-        An attempt without a verdict is only the best one if no attempt has a verdict.
+        An attempt without a verdict is only the best one if no attempt has a verdict. Without any
+        attempt it has no text.
         """
         if self.accepted:
             return self.attempts[-1]
         return max(
             reversed(self.attempts),
             key=lambda attempt: -1 if attempt.verdict is None else attempt.verdict.met,
+            default=Attempt(Candidate("")),
         )
 
 

@@ -17,7 +17,7 @@ from touche_rad.debaters.rdebater.schemes import Scheme
 from touche_rad.debaters.rdebater.schemes.vocabulary import schemes as definitions
 from touche_rad.evidence.quotable import text_with_claim
 from touche_rad.frozen import frozen
-from touche_rad.models import Model, Prompt
+from touche_rad.models import Model
 from touche_rad.models.output import numbers_to
 from touche_rad.text import clean
 
@@ -68,14 +68,18 @@ class Brief:
             texts.append({"text": text, "marks": marks})
         return texts
 
+    @property
+    def arguments(self) -> list[Argument]:
+        """The arguments of the evidence, in the order in which the agents see them."""
+        return [record.argument for record in self.evidence]
+
     def numbers(self, arguments: Sequence[Argument]) -> list[int]:
         """Return the numbers with which the agents see arguments."""
-        shown = [record.argument for record in self.evidence]
-        return [shown.index(argument) + 1 for argument in arguments]
+        return [self.arguments.index(argument) + 1 for argument in arguments]
 
     def named(self, numbers: Sequence[int]) -> list[Argument]:
         """Return the arguments with these numbers; unknown and repeated numbers are ignored."""
-        return [record.argument for record in named(numbers, self.evidence)]
+        return named(numbers, self.arguments)
 
 
 class DraftAnswer(BaseModel):
@@ -97,7 +101,8 @@ async def draft(model: Model, brief: Brief) -> Candidate:
     answer = await ask_about(
         brief.debate,
         model,
-        Prompt.load(__package__, "draft"),
+        __package__,
+        "draft",
         narrowed(
             "Draft",
             DraftAnswer,

@@ -5,9 +5,10 @@ from __future__ import annotations
 from contextlib import suppress
 from functools import partial
 from itertools import islice
-from typing import ClassVar, Literal
+from typing import Annotated, ClassVar, Literal
 
 import anyio
+from pydantic import Field
 
 from touche_rad.calls import report_without_model
 from touche_rad.debate import Debate, Response
@@ -38,7 +39,7 @@ from touche_rad.errors import WorkError
 from touche_rad.lists import unique
 from touche_rad.models import ModelError
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.plugins import RetrieverName, Services, make, setting
+from touche_rad.plugins import RetrieverName, Services, Setting, make
 from touche_rad.records import UpTo9, WordLimit
 from touche_rad.text import clean, cut_to_words
 
@@ -65,18 +66,18 @@ class Sinai:
         """may cite an argument again"""
         retriever: RetrieverName = "attack"
         """retriever of the strategy ATTACK"""
-        calls: Literal["merged", "separate"] = setting("merged")
+        calls: Setting[Literal["merged", "separate"]] = "merged"
         """step 2, 3 and 4 in one call, and 5; or one call a step"""
-        plan: bool = setting(True)
+        plan: Setting[bool] = True
         """step 1, with one call a step; without it a fixed plan"""
-        on_topic: bool = setting(True, description=ON_TOPIC)
-        support: Literal["turned", "paper"] = setting("turned")
+        on_topic: Setting[bool] = Field(True, description=ON_TOPIC)
+        support: Setting[Literal["turned", "paper"]] = "turned"
         """search as in the paper's figures; paper: as in its section 2.1"""
-        selection: bool = setting(True)
+        selection: Setting[bool] = True
         """steps 3 and 4; without them the best of each query"""
-        selected: UpTo9 = setting(2)
+        selected: Setting[UpTo9] = 2
         """step 4: arguments kept of all"""
-        shorter_attempts: int = setting(1, ge=0, le=3)
+        shorter_attempts: Setting[Annotated[int, Field(ge=0, le=3)]] = 1
         """step 5: requests for a shorter response"""
 
     def __init__(self, options: Options, services: Services) -> None:

@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from touche_rad.debate import Debate
 from touche_rad.debaters._asking import ask_about
-from touche_rad.models import Model, Prompt
+from touche_rad.models import Model
 from touche_rad.models.output import Line
 from touche_rad.text import packaged_table
 
@@ -60,5 +60,6 @@ def parameters() -> dict[str, dict[str, str]]:
 
 async def plan(model: Model, debate: Debate) -> Plan:
     """Ask for the plan of an answer to the debate's last utterance."""
-    prompt = Prompt.load(__package__, "plan")
-    return await ask_about(debate, model, prompt, Plan, step="sinai.plan", parameters=parameters())
+    return await ask_about(
+        debate, model, __package__, "plan", Plan, step="sinai.plan", parameters=parameters()
+    )

@@ -20,7 +20,7 @@ from touche_rad.debaters.sinai._step1_plan import Plan, parameters
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, unique
-from touche_rad.models import Model, Prompt
+from touche_rad.models import Model
 from touche_rad.models.output import Line, Paragraph
 from touche_rad.models.prompts import Thesis
 from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex, Retriever
@@ -56,7 +56,8 @@ async def ask_queries(
     answer = await ask_about(
         debate,
         model,
-        Prompt.load(__package__, "queries"),
+        __package__,
+        "queries",
         create_model("Searches", **fields),
         step="sinai.queries",
         most=most,
@@ -64,8 +65,7 @@ async def ask_queries(
         plan=plan,
         meaning=parameters()["approach_strategy"][plan.approach_strategy],
     )
-    queries = [getattr(answer, name) for name in sorted(type(answer).model_fields)]
-    return [query for query in queries if query is not None]
+    return [query for _, query in answer if query is not None]
 
 
 class Ideas(BaseModel):
@@ -80,7 +80,8 @@ async def ask_ideas(model: Model, debate: Debate, most: int) -> list[Query]:
     answer = await ask_about(
         debate,
         model,
-        Prompt.load(__package__, "ideas"),
+        __package__,
+        "ideas",
         narrowed("Ideas", Ideas, ideas=at_most(ideas_asked, list[Paragraph])),
         step="sinai.ideas",
         most=ideas_asked,

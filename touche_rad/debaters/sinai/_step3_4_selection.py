@@ -16,7 +16,7 @@ from touche_rad.debaters.sinai._step2_search import Retrieved, text_key
 from touche_rad.evidence.quotable import text_with_claim
 from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, unique
-from touche_rad.models import Model, Prompt
+from touche_rad.models import Model
 from touche_rad.models.output import Line, Page, numbers_to
 from touche_rad.text import plain_words
 
@@ -105,7 +105,8 @@ async def select_for_query(
     answer = await ask_about(
         debate,
         model,
-        Prompt.load(__package__, "shortlist"),
+        __package__,
+        "shortlist",
         narrowed("Best", ShortlistAnswer, arguments=at_most(PER_QUERY, numbers_to(len(listed)))),
         step="sinai.shortlist_of_arguments",
         most=PER_QUERY,
@@ -133,7 +134,8 @@ async def select_of_all(
     answer = await ask_about(
         debate,
         model,
-        Prompt.load(__package__, "selection"),
+        __package__,
+        "selection",
         create_model("Choice", **fields),
         step="sinai.selection_of_arguments",
         max_tokens=COPYING,
@@ -215,7 +217,8 @@ async def select_at_once(
     answer = await ask_about(
         debate,
         model,
-        Prompt.load(__package__, "at_once"),
+        __package__,
+        "at_once",
         narrowed("Numbers", Numbers, selected=at_most(most, numbers_to(len(listed)))),
         step="sinai.selection_of_arguments",
         most=most,

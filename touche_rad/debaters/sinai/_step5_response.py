@@ -13,7 +13,7 @@ from touche_rad.debaters._citing import cited
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, quoted_by
 from touche_rad.evidence.quotable import text_with_claim
-from touche_rad.models import Message, Model, ModelError, Prompt
+from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.text import clean, count_words, cut_to_words
 
@@ -69,21 +69,22 @@ async def write_response(
         count = count_words(clean(written.response))
         if count <= words:
             break
-        shorter = Prompt.load(__package__, "shorter").messages(count=count, words=words)
-        messages_so_far = [*messages, Message("assistant", written.model_dump_json()), *shorter]
+        shorter = Prompt.load(__package__, "shorter")
+        request = shorter.after(messages, written, count=count, words=words)
         try:
             written = await model.ask(
-                messages_so_far, schema, step="sinai.shorter_response", max_tokens=tokens
+                request, schema, step="sinai.shorter_response", max_tokens=tokens
             )
         except ModelError:
             break  # the response before is cut
     content = cut_to_words(clean(written.response), words)
     arguments = [chosen.argument for chosen in selected]
     # Numbers or quoted texts name arguments; an empty list says that the response uses none.
-    names: list[int | str] = written.model_dump().get("arguments", [])
-    numbers = [name for name in names if isinstance(name, int)]
-    quoted = [quoted_by(name, arguments) for name in names if isinstance(name, str)]
-    uses = [*named(numbers, arguments), *filter(None, quoted)]
+    names: list[Any] = written.model_dump().get("arguments", [])
+    if copies:
+        uses = list(filter(None, [quoted_by(name, arguments) for name in names]))
+    else:
+        uses = named(names, arguments)
     if uses or not names:
         return content, list({argument.id: argument for argument in uses}.values())
     return content, list(cited(content, arguments, (), len(arguments)))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad import files
-from touche_rad.contest import SYSTEM, Contest, Side, to_contest
+from touche_rad.contest import Contest
 from touche_rad.debate import Debate
 from touche_rad.debaters._asking import Wording
 from touche_rad.debaters.inspiredebate._conversation import (
@@ -36,7 +36,6 @@ from touche_rad.debaters.inspiredebate.training._samples import (
 )
 from touche_rad.errors import InputError, UserError
 from touche_rad.files.traces import read_trace
-from touche_rad.frozen import frozen
 from touche_rad.text import clean, count_words, sentences
 from touche_rad.users.contest_views import REASONING, SAMPLED, sided_view
 
@@ -44,36 +43,21 @@ WORDS: Final = 60
 """Words of an answer that a rebuilt prompt allows."""
 
 
-@frozen
-class Answered:
-    """A debate as one speaker saw it, up to one of its answers."""
-
-    speaker: str
-    side: Side
-    motion: str
-    view: Debate
+Answers = Sequence[tuple[str, Debate]]
+"""The answers in a debate: the speaker of each, and the debate as this speaker saw it up to it."""
 
 
-def answered_in_debate(debate: Debate, views: Sequence[Debate]) -> list[Answered]:
-    """Return the answers of a debate of the shared task; only the system's are used."""
-    motion = to_contest(debate).motion
-    return [Answered(SYSTEM, "con", motion, view) for view in views]
-
-
-def answered_in_contest(contest: Contest) -> list[Answered]:
+def answered_in_contest(contest: Contest) -> Answers:
     """Return the answers of both speakers of a contest; those of more speakers are not used."""
     if len(contest.speakers) != 2:
         return []
-    answers = []
-    for speaker, side in contest.sides.items():
-        debate = sided_view(contest, speaker)
-        for number, turn in enumerate(debate.turns):
-            if turn.response is not None:
-                answers.append(Answered(speaker, side, contest.motion, debate.view(number)))
+    speakers: Sequence[str] = contest.speakers
     if SAMPLED in contest.rest:  # the speeches before are those of other contests
-        last = contest.speeches[-1].speaker
-        return [answered for answered in answers if answered.speaker == last][-1:]
-    return answers
+        speakers = [contest.speeches[-1].speaker]
+    answers = []
+    for speaker in speakers:
+        answers += [(speaker, view) for view in sided_view(contest, speaker).views()]
+    return answers[-1:] if SAMPLED in contest.rest else answers
 
 
 @dataclass
@@ -112,22 +96,22 @@ class Reader:
         shortened = speech.model_copy(update={"argument": content})
         return replace(best, answer=shortened.model_dump_json(exclude_unset=True))
 
-    def sample(self, debate: Debate, turn: int, source: str) -> TrainingSample | None:
-        """Return the sample of a turn; None if there is none, and count why."""
-        response = debate.turns[turn].response
-        reasoning, content = split_blocks(clean(response.content)) if response else ("", "")
+    def sample(self, view: Debate, source: str) -> TrainingSample | None:
+        """Return the sample of the last turn; None if there is none, and count why."""
+        response = view.last.response
+        reasoning, content = split_blocks(clean(view.last.answer))
         if response is None or not content:
             self.left_out["no response"] += 1
             return None
         if refused(content):
             self.left_out["a refusal"] += 1
             return None
-        before = debate.before_response(turn)
+        before = view.before_response()
         from_trace = self._traced(content, before.last.utterance)
         origin: dict[str, Any] = {
-            "debate": debate.key,
-            "turn": turn,
-            "side": debate.side,
+            "debate": view.key,
+            "turn": len(view.turns) - 1,
+            "side": view.side,
             "source": source,
             # Without our own earlier answers: judged runs of recorded debates contain each run's
             # own answers, while every run answered the recorded ones.
@@ -148,18 +132,14 @@ class Reader:
         numbers = range(1, len(evidence) + 1) if self.wording == "close" else None
         return TrainingSample(prompt, answer_of(reasoning, content, numbers), **origin)
 
-    def samples(
-        self, answers: Sequence[Answered], source: str
-    ) -> Iterator[tuple[str, TrainingSample]]:
+    def samples(self, answers: Answers, source: str) -> Iterator[tuple[str, TrainingSample]]:
         """Yield the samples of the answers in a debate, each with its speaker."""
         if not answers:
             self.left_out["a debate of more than two"] += 1
-        for answered in answers:
-            view = answered.view
-            sample = self.sample(view, len(view.turns) - 1, source)
+        for speaker, view in answers:
+            sample = self.sample(view, source)
             if sample is not None:
-                sample = replace(sample, side=answered.side, topic=clean(answered.motion))
-                yield answered.speaker, sample
+                yield speaker, replace(sample, topic=clean(view.thesis))
 
 
 def _plain(text: str) -> str:
@@ -191,7 +171,7 @@ def recorded(reader: Reader, path: Path) -> Iterator[TrainingSample]:
     else:
         for _, views in files.read_views(path):
             for view in views:
-                answer = reader.sample(view, len(view.turns) - 1, path.name)
+                answer = reader.sample(view, path.name)
                 if answer is not None:
                     yield answer
 

@@ -5,7 +5,6 @@ Traces of runs contain the reasoning, which is not part of a response, and the e
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
@@ -17,11 +16,19 @@ from pydantic import Field, TypeAdapter, ValidationError
 from touche_rad import files
 from touche_rad.debaters.inspiredebate._speech import Correction, ReasonedArgument, refused
 from touche_rad.errors import InputError, refuse_newer
-from touche_rad.files.records import FieldError, at_line, numbered_lines, parse, require_object
+from touche_rad.files.records import (
+    FieldError,
+    at_line,
+    numbered_lines,
+    parse,
+    path_beside,
+    require_object,
+)
 from touche_rad.files.traces import TRACE, answer_text
 from touche_rad.frozen import frozen
 from touche_rad.models import Message
 from touche_rad.models.output import NoObject, parse_object
+from touche_rad.text import digest_of_text
 
 T = TypeVar("T")
 FORMAT: Final = 1
@@ -42,7 +49,7 @@ def hold_out(
 
     def random_place(name: str) -> str:
         """Depend on the seed and the name alone, not on the order of the records."""
-        return hashlib.sha256(f"{seed}\n{name}".encode()).hexdigest()
+        return digest_of_text(f"{seed}\n{name}")
 
     groups = sorted(set(map(group, records)), key=random_place)
     count = round(share * len(groups))
@@ -111,7 +118,7 @@ def answer_of(reasoning: str, argument: str, evidence: Iterable[int] | None = No
 def digest(texts: Iterable[str]) -> str:
     """Return a digest of texts that ignores case and spaces."""
     plain = json.dumps([" ".join(text.lower().split()) for text in texts])
-    return hashlib.sha256(plain.encode()).hexdigest()[:16]
+    return digest_of_text(plain, 16)
 
 
 def write_records(path: Path, records: Iterable[Mapping[str, Any]]) -> int:
@@ -208,5 +215,5 @@ def samples_of_trace(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator
 
 def trace_of(path: Path) -> Path | None:
     """Return the trace file of a run, if it exists."""
-    trace = path.with_name(path.name + TRACE)
+    trace = path_beside(path, TRACE)
     return trace if trace.is_file() else None

@@ -7,7 +7,7 @@ import shlex
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal, TypeVar
 
 from pydantic import (
     BaseModel,
@@ -19,8 +19,7 @@ from pydantic import (
     field_validator,
 )
 
-from touche_rad.errors import OptionError, UserError
-from touche_rad.text import excerpt
+from touche_rad.errors import OptionError, UserError, describe
 from touche_rad.training.card import adapter_options
 from touche_rad.training.recipe import check_packages
 
@@ -42,11 +41,11 @@ class AdapterRecipe(BaseModel):
     accumulate: PositiveInt = 1
     rank: PositiveInt = 16
     alpha: PositiveInt = 32
-    dropout: float = Field(0.05, ge=0, lt=1)
-    longest: int = Field(4_096, ge=16)
+    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.05
+    longest: Annotated[int, Field(ge=16)] = 4_096
     beta: PositiveFloat = 0.1
     """DPO's weight of the reference; the paper's formula has none, which is 1."""
-    held_out: float = Field(0.1, ge=0, lt=1)
+    held_out: Annotated[float, Field(ge=0, lt=1)] = 0.1
     save_every: PositiveInt = 50
     seed: int = 0
     precision: Precision = "auto"
@@ -62,10 +61,10 @@ class AdapterRecipe(BaseModel):
 
 def parse_recipe(options: Mapping[str, Any]) -> AdapterRecipe:
     """Build a recipe from command line options; an error names the wrong option."""
-    names = AdapterRecipe.model_fields
-    values = {name: options[name] for name in names if options.get(name) is not None}
     try:
-        return AdapterRecipe(**values)
+        return AdapterRecipe(
+            **{name: value for name, value in options.items() if value is not None}
+        )
     except ValidationError as error:
         first = error.errors()[0]
         name = str(first["loc"][0]).replace("_", "-")
@@ -101,7 +100,7 @@ def load_tokenizer(base: str) -> Any:
     """Load the tokenizer, which must have a chat template; one that thinks is switched off."""
     from transformers import AutoTokenizer
 
-    tokenizer = _load(base, lambda: AutoTokenizer.from_pretrained(base))
+    tokenizer = _load(base, lambda: AutoTokenizer.from_pretrained(base, trust_remote_code=False))
     if not getattr(tokenizer, "chat_template", None):
         raise UserError(f"{base} has no chat template: use an instruction-tuned model")
     if _chat(tokenizer).endswith(_OPEN_THOUGHT):
@@ -148,8 +147,12 @@ def load_model(recipe: AdapterRecipe, adapter: str = "", *, trains: bool = False
     from transformers import AutoModelForCausalLM
 
     dtype = getattr(torch, number_format(recipe.precision)[0])
+    # Without a word on code, the library asks on the terminal whether it may run the model's own.
     model = _load(
-        recipe.base, lambda: AutoModelForCausalLM.from_pretrained(recipe.base, dtype=dtype)
+        recipe.base,
+        lambda: AutoModelForCausalLM.from_pretrained(
+            recipe.base, dtype=dtype, trust_remote_code=False
+        ),
     )
     if not adapter:
         return model
@@ -161,13 +164,7 @@ def _load(place: str, load: Callable[[], T]) -> T:
     try:
         return load()
     except Exception as error:
-        reason = f"{type(error).__name__}: {one_line(error)}"
-        raise UserError(f"{place}: cannot be read: {reason}") from None
-
-
-def one_line(error: Exception) -> str:
-    """Return the begin of an error's message as one line."""
-    return excerpt(error, 200)
+        raise UserError(f"{place}: cannot be read: {describe(error)}") from None
 
 
 def serve_command(recipe: AdapterRecipe, adapter: Path) -> str:

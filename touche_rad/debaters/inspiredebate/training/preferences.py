@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from itertools import combinations
+from itertools import combinations, product
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -13,12 +13,12 @@ from pydantic import BaseModel, TypeAdapter, ValidationError
 
 from judges.inspirescore.aggregation import ABBREVIATIONS
 from touche_rad import files
+from touche_rad.debate import SYSTEM
 from touche_rad.debaters._asking import Wording
 from touche_rad.debaters.inspiredebate.training._recorded import (
-    Answered,
+    Answers,
     Reader,
     answered_in_contest,
-    answered_in_debate,
     first_record,
 )
 from touche_rad.debaters.inspiredebate.training._samples import (
@@ -34,7 +34,7 @@ from touche_rad.debaters.inspiredebate.training._samples import (
 from touche_rad.errors import InputError, UserError
 from touche_rad.frozen import frozen
 from touche_rad.plugins.profiles import expected as expected_of
-from touche_rad.text import plain_words
+from touche_rad.text import spaced_words
 
 Scores = Mapping[str, float | None]
 
@@ -70,7 +70,7 @@ def scored(reader: Reader, paths: Sequence[Path], scope: Scope) -> Iterator[Scor
     Outcomes name debates by their ids. The debates are in the file of debates or contests that was
     given last before the outcomes, because runs of the same debates have the same ids.
     """
-    debates: Mapping[str, Sequence[Answered]] = {}
+    debates: Mapping[str, Answers] = {}
     for path in paths:
         kind = files.detect_kind(path)
         if kind is files.Kind.EVALUATIONS:
@@ -83,7 +83,7 @@ def scored(reader: Reader, paths: Sequence[Path], scope: Scope) -> Iterator[Scor
             }
         elif kind in files.DEBATES:
             debates = {
-                debate.id: answered_in_debate(debate, views)
+                debate.id: list(product([SYSTEM], views))
                 for debate, views in files.read_views(path)
             }
         else:
@@ -94,10 +94,9 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[ScoredAnswer]:
     """Yield scored answers of evaluations: the verdicts of each turn, by criterion."""
     for number, evaluation in enumerate(files.read_evaluations(path)):
         debate = evaluation.debate
-        answered = [place for place, turn in enumerate(debate.turns) if turn.response is not None]
         motion = digest([debate.thesis])
-        for place, verdicts in zip(answered, evaluation.turns, strict=False):
-            sample = reader.sample(debate, place, path.name)
+        for view, verdicts in zip(debate.views(), evaluation.turns, strict=False):
+            sample = reader.sample(view, path.name)
             if sample is not None:
                 scores = {
                     key: None if verdict.fallback else verdict.score
@@ -107,7 +106,7 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[ScoredAnswer]:
 
 
 def _of_outcomes(
-    reader: Reader, path: Path, debates: Mapping[str, Sequence[Answered]], scope: Scope
+    reader: Reader, path: Path, debates: Mapping[str, Answers], scope: Scope
 ) -> Iterator[ScoredAnswer]:
     """Yield scored answers of outcomes.
 
@@ -187,10 +186,10 @@ def pairs(answers: Sequence[ScoredAnswer], rule: Rule) -> tuple[list[PreferenceP
     contexts: dict[str, list[ScoredAnswer]] = defaultdict(list)
     for answer in answers:
         sample = answer.sample
+        context = f"{answer.contest} {sample.turn}"
         if rule.pairing == "context":
-            contexts[f"{sample.side} {sample.history}"].append(answer)
-        else:
-            contexts[f"{answer.contest} {sample.turn}"].append(answer)
+            context = f"{sample.side} {sample.history}"
+        contexts[context].append(answer)
     preferences: list[PreferencePair] = []
     left_out: Counter[str] = Counter()
     for same_context in contexts.values():
@@ -227,16 +226,13 @@ def _pair(first: ScoredAnswer, second: ScoredAnswer, rule: Rule) -> PreferencePa
     gap = sum(gaps.values()) / len(gaps)
     if abs(gap) < max(rule.margin - _ROUNDING, _ROUNDING):
         return "below the margin"
-    pair = PreferencePair(first, second, gap, gaps)
     if gap < 0:
-        opposite = {name: -difference for name, difference in gaps.items()}
-        pair = PreferencePair(second, first, -gap, opposite)
+        return _pair(second, first, rule)
     # A model would learn not to repeat a message, instead of a better answer to it.
-    rejected = f" {plain_words(pair.worse.sample.argument)} "
-    messages = (plain_words(message.content) for message in pair.better.sample.prompt)
-    if any(rejected in f" {message} " for message in messages):
+    rejected = spaced_words(second.sample.argument)
+    if any(rejected in spaced_words(message.content) for message in first.sample.prompt):
         return "the rejected answer stands in the prompt"
-    return pair
+    return PreferencePair(first, second, gap, gaps)
 
 
 def make_preferences(

@@ -10,6 +10,7 @@ import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
+from functools import partial
 from pathlib import Path
 from typing import Any, Final, Literal
 
@@ -28,7 +29,6 @@ from touche_rad.debaters.inspiredebate.training.model import (
     load_model,
     load_tokenizer,
     number_format,
-    one_line,
     parse_recipe,
     serve_command,
 )
@@ -36,6 +36,7 @@ from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
 from touche_rad.frozen import frozen
+from touche_rad.text import excerpt
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import TrainingFolder
 
@@ -62,18 +63,18 @@ def train_sft(
 ) -> Mapping[str, Any]:
     """Build training data from recorded answers and train an adapter."""
     _check_files(sources)
-    settings = None if recipe is None else parse_recipe(recipe)
-
-    def build() -> TrainingData:
-        share, seed = (settings.held_out, settings.seed) if settings else (0.0, 0)
-        return read_answers(sources, wording, share=share, seed=seed)
-
-    if settings is None:
-        data = build()
+    if recipe is None:
+        data = read_answers(sources, wording, share=0.0, seed=0)
         write_records(out, data.training)
         return dict(data.counts)
     traces = filter(None, map(trace_of, sources))
-    training = Training("sft", settings, [*sources, *traces], build, {"wording": wording})
+    training = Training(
+        "sft",
+        parse_recipe(recipe),
+        [*sources, *traces],
+        partial(read_answers, sources, wording),
+        {"wording": wording},
+    )
     return training.run(TrainingFolder(out), restart=restart, report=report)
 
 
@@ -91,13 +92,10 @@ def train_dpo(
     if begins is not None:
         folder = TrainingFolder(begins)
         base = str(folder.need_report()["recipe"]["base"])
+        log.warning("the base model is the one that %s names: %s", folder.report, base)
         recipe = {**recipe, "base": base, "adapter": str(folder.adapter)}
     settings = parse_recipe({"batch": 1, "accumulate": 8, **recipe})
-
-    def build() -> TrainingData:
-        return read_pairs(sources, share=settings.held_out, seed=settings.seed)
-
-    training = Training("dpo", settings, sources, build)
+    training = Training("dpo", settings, sources, partial(read_pairs, sources))
     return training.run(TrainingFolder(out), restart=restart, report=report)
 
 
@@ -114,7 +112,8 @@ class Training:
     method: Literal["sft", "dpo"]
     recipe: AdapterRecipe
     sources: Sequence[Path]
-    build: Callable[[], TrainingData]
+    read: Callable[..., TrainingData]
+    """Reads the sources, and holds a share of them out that depends on a seed."""
     about: Mapping[str, Any] = field(default_factory=dict)
     """Other settings that the data depends on."""
 
@@ -140,12 +139,11 @@ class Training:
     def _train(self, folder: TrainingFolder, report: Progress | None) -> dict[str, Any]:
         from transformers import PrinterCallback, TrainerCallback
 
-        if not folder.data.is_file():  # written last: then the other two are there as well
-            data = self.build()
-            write_records(folder.counts, [data.counts])
-            write_records(folder.held_out, data.held_out)
-            write_records(folder.data, data.training)
-        (counts,) = (record for _, record in read_records(folder.counts))
+        # Also when a training is resumed: they are the same again, whatever happened to the files.
+        data = self.read(share=self.recipe.held_out, seed=self.recipe.seed)
+        write_records(folder.counts, [data.counts])
+        write_records(folder.held_out, data.held_out)
+        write_records(folder.data, data.training)
         tokenizer = load_tokenizer(self.recipe.base)
         training, too_long = self._rows(folder.data, tokenizer)
         held_out, _ = self._rows(folder.held_out, tokenizer)
@@ -183,7 +181,7 @@ class Training:
             "learnt": len(training),
             "held_out": len(held_out),
             "too_long": too_long,
-            "data": {name: count for name, count in counts.items() if name != "format"},
+            "data": data.counts,
             "measured": measured,
             "loss": {"first": losses[0], "last": losses[-1]},
             "adapter": str(folder.adapter),
@@ -280,7 +278,7 @@ def _tokens(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> int:
     try:
         return len(tokenizer.apply_chat_template(messages, return_dict=True)["input_ids"])
     except Exception as error:  # the model's own template may raise anything
-        reason = one_line(error)
+        reason = excerpt(error, 200)
         raise UserError(f"the model's chat template cannot render these chats: {reason}") from None
 
 

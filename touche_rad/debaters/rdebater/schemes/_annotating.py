@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, ClassVar, Final, Literal
+from operator import attrgetter
+from typing import Annotated, Any, ClassVar, Final, Literal
 
 from pydantic import AliasChoices, BaseModel, ConfigDict, Field, create_model
 
@@ -23,13 +23,13 @@ from touche_rad.debaters.rdebater.schemes.vocabulary import (
     schemes,
 )
 from touche_rad.errors import WorkError
-from touche_rad.lists import in_parts
+from touche_rad.lists import in_parts, unique
 from touche_rad.models import ModelError, Prompt
 from touche_rad.models.errors import EmptyReply, InvalidAnswer, PromptTooLong, Refusal, Truncated
 from touche_rad.models.output import Line, schema_limits
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.plugins import Services
-from touche_rad.text import clean, packaged_text
+from touche_rad.text import clean, digest_of_text, packaged_text
 
 Label = Literal["poor", "average", "good", "excellent"]
 LabelOrNone = Literal["none", "poor", "average", "good", "excellent"]
@@ -118,7 +118,7 @@ class SchemeAnnotator:
 
         calls: Literal["merged", "separate"] = "merged"
         """one call for several texts, or two calls per text (paper)"""
-        per_call: int = Field(4, ge=1, le=16)
+        per_call: Annotated[int, Field(ge=1, le=16)] = 4
         """texts of a merged call"""
         exemplars: Exemplars = "levels"
         """examples in the prompt: one per label, the paper's pairs, both"""
@@ -142,7 +142,7 @@ class SchemeAnnotator:
             "calls": self.options.calls,
             "per_call": self.per_call,
             "exemplars": self.options.exemplars,
-            "prompts": hashlib.sha256(content.encode()).hexdigest()[:16],
+            "prompts": digest_of_text(content, 16),
         }
 
     async def annotate_all(
@@ -252,12 +252,12 @@ class SchemeAnnotator:
         for numbered in reversed(answer.arguments):
             if 1 <= numbered.number <= count:
                 # Of a repeated scheme, the first counts.
-                uses = {use.scheme: use for use in reversed(numbered.schemes)}
-                first = list(dict.fromkeys(use.scheme for use in numbered.schemes))[:MAX_SCHEMES]
+                first = unique(numbered.schemes, key=attrgetter("scheme"))[:MAX_SCHEMES]
+                uses = {use.scheme: use for use in first}
                 marks = {
                     scheme: Mark(levels=_levels(uses[scheme]))
                     for scheme in Scheme
-                    if scheme in first
+                    if scheme in uses
                 }
                 annotations[numbered.number - 1] = Annotation(marks=marks)
         return annotations
