@@ -116,5 +116,5 @@ def test_turns_with_a_label_on_any_criterion_are_counted(run: Path) -> None:
     assert report.turns == 4
     touche_rad("report", run, "--labels", truth, "-o", "page.html")
     page = Page("page.html").data["report"]
-    assert "2 labelled debates, 4 turns. " in page["boards"][0]["note"]
+    assert "2 labelled debates, 4 labelled turns. " in page["boards"][0]["note"]
     assert [in_common for _, in_common in page["agreement"]["rows"][1]] == [4]
