@@ -271,6 +271,15 @@ def test_a_repaired_run_has_the_scores_of_the_damaged_one(runs: Path, name: str)
     assert "warning      8  a verdict is missing" in warnings
 
 
+def test_valid_verdicts_on_a_lost_debate_are_not_repaired(runs: Path) -> None:
+    rows = read_records(runs / "simulations.jsonl")
+    played = run_file("played.jsonl", [*rows[:2], {}])
+    touche_rad("judge -o judged.jsonl", played)
+    ended = touche_rad("check judged.jsonl --fix -o same.jsonl --input", played)
+    assert "nothing was repaired: this is a copy" in ended.err
+    assert Path("same.jsonl").read_bytes() == Path("judged.jsonl").read_bytes()
+
+
 def test_a_debate_of_an_empty_line_of_the_parameter_file_is_left_out(runs: Path) -> None:
     good = read_records(runs / "simulations.jsonl")
     empty = copy.deepcopy(good[0])

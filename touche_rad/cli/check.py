@@ -79,8 +79,6 @@ def check_command(options: CheckOptions) -> int:
     repair = None
     if output is not None:
         repair = _fix(runs, output, options.source)
-        if not read_status(output):
-            say(f"{output} gets no status: {why_no_status(runs[0])}")
         runs = (output,)
     check_run = partial(
         check,
@@ -128,6 +126,8 @@ def check_command(options: CheckOptions) -> int:
             click.echo("Print every finding: --json")
         for warning in equal_files(runs):
             say(warning, Label.WARNING)
+    if output is not None and not read_status(output):
+        say(f"{output} gets no status: {why_no_status(options.runs[0])}")
     if not all(Path(result.path).exists() for result in results):
         return 2
     return 0 if all(result.good for result in results) else 1

@@ -53,12 +53,16 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     values |= {error.line or 0: None for error in bad.errors}
     result.done["an empty line removed"] = len(bad.empty)
     rows: list[Record] = []
+    is_judged = kind is Kind.EVALUATIONS
     for _, value in sorted(values.items()):
-        if not isinstance(value, dict) or ("simulation" in value and debate_of(value) == Debate()):
+        if not isinstance(value, dict) or (
+            "simulation" in value
+            and debate_of(value) == Debate()
+            and not (is_judged and object_of(value["simulation"]).get("userTurns") == [])  # of `judge`
+        ):
             result.done["a line that cannot be read replaced"] += 1
             value = {}  # a lost debate
         rows.append(value)
-    is_judged = kind is Kind.EVALUATIONS
     if source:
         rows = _arrange(rows, _inputs(source, is_judged), result, is_judged)
     _mend_ids(rows, result)
