@@ -23,7 +23,7 @@ from touche_rad.errors import UserError
 from touche_rad.files import BadLines
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.simulations import fallback_of
-from touche_rad.report.sources import Source, debates_of, origins_of, read_sources
+from touche_rad.report.sources import Source, debates_of, read_sources
 from touche_rad.score.conversations import DebateOfRun, sorted_topics
 from touche_rad.score.judgements import score_judgements
 from touche_rad.score.naming import named
@@ -249,7 +249,7 @@ def _read(runs: Sequence[File]) -> list[Source]:
     paths = [Path(run) for run in runs]
     skipped = {path: BadLines() for path in paths}
     refused: dict[str, str] = {}
-    sources = read_sources(named(paths), grice(), origins_of(paths), skipped, refused)
+    sources = read_sources(named(paths), grice(), skipped, refused)
     for error in refused.values():
         raise UserError(error)
     return sources

@@ -142,24 +142,29 @@ def test_nothing_is_fetched_and_no_text_becomes_markup() -> None:
 
 def test_runs_that_differ_only_in_the_seed_are_named() -> None:
     runs = [simulate("grounded", seed=1), simulate("grounded", seed=2), simulate("verbatim")]
-    judged = [judge(run, "length", Path(f"of-{run}")) for run in runs]
-    assert "is chance: of-grounded1 and of-grounded2" in report_page(judged).words
+    Path("judged").mkdir()
+    judged = [judge(run, "length", Path("judged", run.name)) for run in runs]
+    chance = "is chance: grounded1 and grounded2"
+    assert chance in report_page(judged).words
+    touche_rad("score", *judged, err=chance)
 
 
 def test_runs_are_called_by_their_files_with_their_plugins_below() -> None:
     runs = []
     for name, debater in (("team1", "grounded"), ("team2", "verbatim")):
         run = simulate(debater, turns=2)
-        runs.append(judge(run, "length", Path(f"{name}.jsonl")))
         status = run.with_name(f"{run.name}.status.json")
         record = json.loads(status.read_text())
         record["identity"]["index"] = f"index of {name}"
         status.write_text(json.dumps(record))
+        runs.append(judge(run, "length", Path(f"{name}.jsonl")))
     page = report_page(runs)
     abouts = {"team1": "grounded, judged by length", "team2": "verbatim, judged by length"}
     assert page.data["report"]["abouts"] == abouts
     assert "runs from different indexes: team1; team2" in page.words
-    Path("verbatim.jsonl.status.json").unlink()  # the lines name the debater, too
+    touche_rad("score", *runs, err="runs from different indexes: team1; team2")
+    Path("verbatim.jsonl.status.json").unlink()
+    judge(Path("verbatim.jsonl"), "length", runs[1], "--restart")  # the lines name the debater, too
     page = report_page(runs)
     assert page.data["report"]["abouts"] == abouts
 

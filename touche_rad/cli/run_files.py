@@ -139,7 +139,7 @@ def run_on_files(
     Runs of several files share the backend of their model, and have one next step.
     """
     from touche_rad import files
-    from touche_rad.files.outputs import STATUS
+    from touche_rad.files.outputs import STATUS, Setup, read_status
     from touche_rad.files.records import path_beside, refuse_unfinished
     from touche_rad.runs.fallbacks import ERRORS
     from touche_rad.runs.jobs import index_in_words
@@ -161,12 +161,15 @@ def run_on_files(
         work = job.open(session.services)
         demo, warnings = check_demo(options, session.index) if job.cites else (False, ())
         content = {} if session.criteria.official else session.criteria.model_dump(mode="json")
+        setup: Setup = {"demo": demo, "criteria": content}
+        if work.verb == "judge":
+            setup["judged"] = read_status(job.source)
         settings = RunOptions(
             parallel(options, model=model is not None),
             bad=files.BadLines(skip=options.skip_bad),
             model=model,
             warnings=warnings,
-            setup={"demo": demo, "criteria": content},
+            setup=setup,
             strict=options.strict,
             keep_finished=is_one_of_several,
         )

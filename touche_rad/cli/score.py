@@ -97,12 +97,11 @@ def score_command(options: ScoreOptions) -> int:
         raise OptionError("--csv and --json cannot be used together")
     from touche_rad import files
     from touche_rad.contests.score_report import ContestReport
-    from touche_rad.files.outputs import read_status
     from touche_rad.score import kind_of
     from touche_rad.score.cautions import (
-        different_indexes,
         equal_files,
         judged_with_different_indexes,
+        of_origins,
     )
     from touche_rad.score.naming import named
     from touche_rad.score.shares import ShareReport
@@ -140,7 +139,7 @@ def score_command(options: ScoreOptions) -> int:
     skipped = [error for error in bad.errors if error.path in names_of_scored]
     if skipped:
         warnings.append(f"invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}")
-    warnings += different_indexes((name, read_status(path)) for name, path in scored.items())
+    warnings += of_origins(scored)
     warnings += equal_files(scored.values())
     if isinstance(report, ContestReport):
         warnings += judged_with_different_indexes(scored.values())

@@ -178,6 +178,7 @@ class Setup(TypedDict, total=False):
 
     demo: bool
     criteria: Mapping[str, Any]
+    judged: Mapping[str, Any]
 
 
 class _ModelName(BaseModel):
@@ -191,6 +192,7 @@ class _Identity(BaseModel):
     judge: str = ""
     index: str | None = None
     input: str = ""
+    seed: int | None = None
     model: _ModelName | None = None
 
 
@@ -211,6 +213,10 @@ class _FallbackRow(BaseModel):
     what: Result
     count: Count
     turns: tuple[str, ...] = ()
+
+
+def _check_judged(value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
+    return _check(Status, value)
 
 
 def _check(model: type[BaseModel], value: Mapping[str, Any] | None) -> Mapping[str, Any] | None:
@@ -260,6 +266,8 @@ class Status(BaseModel):
     criteria: Mapping[str, Any] = {}
     """The questions, so that readers of the output need no file; empty for those of the task."""
     identity: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Identity))] = {}
+    judged: Annotated[Mapping[str, Any], BeforeValidator(_check_judged)] = {}
+    """The status of the debates that this run judged: it may lie in another folder."""
     usage: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Usage))] = {}
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
     started: AwareDatetime

@@ -50,7 +50,6 @@ from touche_rad.report.inputs import read_tournament, split_runs_and_ratings
 from touche_rad.report.sources import (
     Source,
     debates_of,
-    origins_of,
     raters_of,
     read_sources,
 )
@@ -59,10 +58,9 @@ from touche_rad.runs.judging import VERDICTS
 from touche_rad.samples import SAMPLES
 from touche_rad.score import kind_of, score
 from touche_rad.score.cautions import (
-    different_indexes,
     equal_files,
     judged_with_different_indexes,
-    only_seeds_differ,
+    of_origins,
     unknown_judge,
     without_model,
 )
@@ -158,10 +156,9 @@ def write_report(
     # Read the runs, and score those that fit the labels.
     paths, ratings = split_runs_and_ratings(runs, labels)
     criteria = _criteria_of(criteria, [*paths, *filter(None, [labels])])
-    origins = origins_of(paths)
     skipped = {path: BadLines(bad.skip) for path in paths}
     sources = read_sources(
-        named(paths), criteria, origins, skipped, refused, may_lack_texts=labels is not None
+        named(paths), criteria, skipped, refused, may_lack_texts=labels is not None
     )
     files_of_runs = {source.name: source.path for source in sources}
     names_of_runs = list(files_of_runs)
@@ -177,9 +174,7 @@ def write_report(
     lost_of_runs = [
         len(source.lost) if source.kind is Kind.EVALUATIONS else 0 for source in sources
     ]
-    made_by = [(source.name, source.origin.judged or source.origin.status) for source in sources]
-    warnings = [*only_seeds_differ(made_by), *different_indexes(made_by)]
-    warnings += equal_files(source.path for source in sources)
+    warnings = [*of_origins(files_of_runs), *equal_files(files_of_runs.values())]
     warnings += judged_with_different_indexes(
         source.path for source in sources if source.judgements
     )
@@ -398,8 +393,8 @@ def _faults_of_sources(
         origin = source.origin
         # The board of a tournament names the fallbacks of the speeches.
         if source.path.parent in tournaments:
-            status = origin.status if source.judgements else {}
-            origin = replace(origin, status=status, judged={})
+            status = {**origin.status, "judged": {}} if source.judgements else {}
+            origin = replace(origin, status=status)
         for what, counts in replace(source, origin=origin).fallbacks.items():
             link = reader_link(mark=_MARKS[what], run=source.name) if what in _MARKS else ""
             yield RunFault(source.name, counts[0], say_replaced({what: counts}), link, "fallback")

@@ -16,7 +16,6 @@ from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Judgement, Kind, Labels
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import (
-    STATUS,
     Result,
     count_replaced,
     read_status,
@@ -41,9 +40,14 @@ class RunOrigin:
     """Who made a run, as its status says, and that of the debates that it judges."""
 
     status: Mapping[str, Any]
-    judged: Mapping[str, Any]
     debater: str = ""
     """The debater that the lines of the run name."""
+
+    @property
+    def judged(self) -> Mapping[str, Any]:
+        """The status of the debates of a judge's run."""
+        judged: Mapping[str, Any] = self.status.get("judged", {})
+        return judged
 
     def plugin(self, kind: str) -> str:
         """Return the debater or the judge, with its model; empty if nothing names one."""
@@ -64,27 +68,6 @@ class RunOrigin:
             for what, number in count_replaced(status.get("fallbacks", ())).items():
                 numbers[what] = (number, total_of(what, status.get("counts", {})))
         return numbers
-
-
-def origins_of(paths: Sequence[Path]) -> dict[Path, RunOrigin]:
-    """Return the origin of each run; statuses lie beside the runs."""
-    # A judge's status has the digest of its input, and the status of that run has the same one.
-    by_digest = {}
-    for folder in dict.fromkeys(path.parent for path in paths):
-        for place in sorted(folder.glob(f"*{STATUS}")):
-            status = read_status(place.with_name(place.name.removesuffix(STATUS)))
-            if status.get("sha256"):
-                by_digest[str(status["sha256"])] = status
-    result = {}
-    for path in paths:
-        status = read_status(path)
-        result[path] = RunOrigin(
-            status,
-            by_digest.get(str(status.get("identity", {}).get("input")), {})
-            if status.get("verb") == "judge"
-            else {},
-        )
-    return result
 
 
 @frozen
@@ -117,7 +100,6 @@ class Source:
 def read_sources(
     runs: Mapping[str, Path],
     criteria: Criteria,
-    origins: Mapping[Path, RunOrigin],
     skipped: Mapping[Path, BadLines],
     refused: dict[str, str],
     *,
@@ -131,7 +113,7 @@ def read_sources(
     def read(name: str, path: Path) -> Source:
         kind = files.detect_kind(path)
         bad = skipped[path]
-        source = Source(name, path, kind, sha256_of(path), origins[path])
+        source = Source(name, path, kind, sha256_of(path), RunOrigin(read_status(path)))
         if kind is Kind.EVALUATIONS:
             debates = list(read_judged(path, criteria, bad))
             if not may_lack_texts:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Final
+from typing import Final
 
 from touche_rad.files.outputs import read_status, sha256_of, why_no_status
 from touche_rad.plugins import registered
@@ -72,30 +72,29 @@ def judged_with_different_indexes(runs: Iterable[Path]) -> Iterator[str]:
         yield "the runs were judged with different indexes (or none): judge all with the same -i"
 
 
-def different_indexes(statuses: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
-    """Yield a warning if runs, but not their verdicts, are from different indexes."""
-    groups: dict[str, list[str]] = {}
-    for name, status in statuses:
-        identity = status.get("identity", {})
-        if identity.get("index") and "judge" not in identity:
-            groups.setdefault(identity["index"], []).append(name)
-    if len(groups) > 1:
-        yield f"runs from different indexes: {'; '.join(map(names_of, groups.values()))}"
-
-
-def only_seeds_differ(statuses: Iterable[tuple[str, Mapping[str, Any]]]) -> Iterator[str]:
-    """Yield a warning for runs of one debater, or of one judge, that differ in the random seed."""
-    groups: dict[str, dict[str, object]] = {}
-    for name, status in statuses:
+def of_origins(runs: Mapping[str, Path]) -> Iterator[str]:
+    """Yield warnings of runs from different indexes, and of runs that differ only in a seed."""
+    indexes: dict[str, list[str]] = {}
+    seeds: dict[str, dict[str, object]] = {}
+    for name, path in runs.items():
+        status = read_status(path)
         identity = dict(status.get("identity", {}))
-        seed = identity.pop("seed", None)
-        groups.setdefault(repr(identity), {})[name] = seed
-    for seeds in groups.values():
-        if len({*seeds.values()}) > 1:
+        judged = dict(status.get("judged", {}).get("identity", {}))
+        made_by = judged or identity
+        if made_by.get("index") and "judge" not in made_by:
+            indexes.setdefault(made_by["index"], []).append(name)
+        if judged:
+            identity.pop("input", None)  # another seed makes other debates
+        seed = identity.pop("seed", None), judged.pop("seed", None)
+        seeds.setdefault(repr((identity, judged)), {})[name] = seed
+    for seed_of in seeds.values():
+        if len({*seed_of.values()}) > 1:
             yield (
                 "runs of the same debater or judge with different random seeds, so a difference "
-                f"between them is chance: {names_of([*seeds])}"
+                f"between them is chance: {names_of([*seed_of])}"
             )
+    if len(indexes) > 1:
+        yield f"runs from different indexes: {'; '.join(map(names_of, indexes.values()))}"
 
 
 def equal_files(runs: Iterable[Path]) -> Iterator[str]:

@@ -58,7 +58,8 @@ def repair(run: Path, source: Path | None = None) -> Repair:
         if not isinstance(value, dict) or (
             "simulation" in value
             and debate_of(value) == Debate()
-            and not (is_judged and object_of(value["simulation"]).get("userTurns") == [])  # of `judge`
+            # As `judge` writes a lost debate.
+            and not (is_judged and object_of(value["simulation"]).get("userTurns") == [])
         ):
             result.done["a line that cannot be read replaced"] += 1
             value = {}  # a lost debate
