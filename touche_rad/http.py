@@ -177,14 +177,13 @@ async def send(
     Raises:
         RequestError: The last try failed.
     """
-    place = request.place
     tries = 0
     while True:
         try:
             response, content = await exchange(client, request, policy, end)
             status = response.status_code
             if status != HTTPStatus.OK:
-                what = f"{place}: {status}"
+                what = f"{request.place}: {status}"
                 reason = ""
                 with suppress(ValueError):
                     reason = reason_of(load_json(content))
@@ -199,7 +198,7 @@ async def send(
             except ValueError:
                 start = excerpt(content.decode("utf-8", "replace"), 60)
                 raise BadReply(
-                    f"{place}: expected JSON, got {start!r}", fix="check the address"
+                    f"{request.place}: expected JSON, got {start!r}", fix="check the address"
                 ) from None
             return value if read is None else read(value)
         except RequestError as error:

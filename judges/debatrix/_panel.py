@@ -164,21 +164,19 @@ class Debatrix:
         verdicts = {result.dimension.name: result.verdict for result in results if result.verdict}
         margins = {result.dimension.name: result.dimension.tie_margin for result in results}
         verdicts[GENERAL] = verdict
-        speaker_of = debate.speaker_of
         scores: dict[str, dict[str, float | None]] = {name: {} for name in debate.contest.sides}
         comments: dict[str, dict[str, str]] = {name: {} for name in debate.contest.sides}
         by_verdict: dict[str, str | None] = {}
         by_score: dict[str, str | None] = {}
         for name, in_dimension in verdicts.items():
             marks: dict[str, float | None] = {}
-            for code, speaker in speaker_of.items():
+            for code, speaker in debate.speaker_of.items():
                 marks[speaker] = None
                 if code in in_dimension.marks:
                     marks[speaker] = in_dimension.marks[code].score
                     comments[speaker][name] = in_dimension.marks[code].comment
                 scores[speaker][name] = marks[speaker]
-            winner = in_dimension.winner
-            by_verdict[name] = speaker_of.get(str(winner), winner)
+            by_verdict[name] = debate.speaker_of.get(str(in_dimension.winner), in_dimension.winner)
             margin = self.options.tie_margin
             best = leader(marks, margins.get(name, 0) if margin is None else margin)
             by_score[name] = None if best == TIE and not self._ties(debate) else best

@@ -95,8 +95,9 @@ class LengthJudge:
         criteria = self.services.criteria
         words = 0
         if debate.turns:
-            last = debate.last
-            words = count_words(last.utterance if criteria.unit == "user" else last.answer)
+            words = count_words(
+                debate.last.utterance if criteria.unit == "user" else debate.last.answer
+            )
         verdict = Verdict(
             score=length_score(words, options.shortest, options.longest),
             rationale=f"{words} words; {options.shortest} to {options.longest} are a yes",

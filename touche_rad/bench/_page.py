@@ -24,10 +24,9 @@ def write_pages(plan_file: PlanFile, results: Path, figures: Figures) -> Path:
     folder = results / PAGE
     plan = plan_file.plan
     title = plan.pages.title or plan.name
-    judges = figures.judges
     boards: list[Board] = []
-    if judges is not None:
-        boards += boards_of(judges)
+    if figures.judges is not None:
+        boards += boards_of(figures.judges)
         boards[0]["warnings"] = [*figures.not_scored, *judges_without_index(plan_file)]
         page = write_report(
             [results / cell.path for cell in labelled_runs(plan_file)],

@@ -122,7 +122,6 @@ class Figures(Printed):
 def compute(plan_file: PlanFile, results: Path) -> Figures:
     """Compute all figures from the files of the results and the labels."""
     plan = plan_file.plan
-    criteria = plan_file.criteria
     figures = Figures(
         name=plan.name,
         entries=[
@@ -132,16 +131,17 @@ def compute(plan_file: PlanFile, results: Path) -> Figures:
         ],
         claims=0,
         samples=plan.samples,
-        judges=_score_judges(plan_file, results, criteria) if plan.labels else None,
+        judges=_score_judges(plan_file, results, plan_file.criteria) if plan.labels else None,
     )
     if plan_file.debaters:
-        figures = figures.model_copy(update=_debater_figures(plan_file, results, criteria))
+        figures = figures.model_copy(
+            update=_debater_figures(plan_file, results, plan_file.criteria)
+        )
     return figures
 
 
 def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> JudgementReport:
     """Score the judges on the labelled debates."""
-    plan = plan_file.plan
     runs = labelled_runs(plan_file)
     broken = [run.path for run in runs if _is_broken(results / run.path)]
     judges = {results / run.path: run.entry.name for run in runs if run.path not in broken}
@@ -151,10 +151,12 @@ def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> Jud
         list(judges),
         plan_file.data["labels"],
         criteria=criteria,
-        baselines=[path for path, judge in judges.items() if judge in plan.pages.baselines],
+        baselines=[
+            path for path, judge in judges.items() if judge in plan_file.plan.pages.baselines
+        ],
         policy=Policy(debates=plan_file.data["debates"]),
         compare=False,
-        samples=plan.samples,
+        samples=plan_file.plan.samples,
     )
     for error in report.refused.values():
         raise WorkError(error)

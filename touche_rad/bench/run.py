@@ -166,8 +166,7 @@ class Bench:
             options = replace(options, restart=True, replace=True)
         make_folder(out.parent)
         is_on_demo = self.index is not None and is_demo(self.index)
-        criteria = services.criteria
-        content = {} if criteria.official else criteria.model_dump(mode="json")
+        content = {} if services.criteria.official else services.criteria.model_dump(mode="json")
         options = replace(
             options,
             status_path=path_beside(out, STATUS),
@@ -181,8 +180,9 @@ class Bench:
     def _model(
         self, entry: PluginEntry[object], seed: int, out: Path | None = None
     ) -> Model | None:
-        uses_model = entry.configured.plugin.uses_model
-        return self.open_model(entry.model, out, seed) if uses_model else None
+        return (
+            self.open_model(entry.model, out, seed) if entry.configured.plugin.uses_model else None
+        )
 
     def finish(self) -> Figures:
         """Write the figures, the pages and, last, the record; the cells must be done."""

@@ -198,11 +198,11 @@ def _build(
             count = backend.annotate(place, annotator, of=expected(), report=report)
         if count:
             seconds = time.monotonic() - start
-            model = annotator.model
-            usage = model.usage.total
+            usage = annotator.model.usage.total
             say(
-                f"annotated {count} arguments by {model.name} in {place} in {seconds:.1f} s: "
-                f"{usage.calls} calls, {usage.from_cache} answers from the cache, "
+                f"annotated {count} arguments by {annotator.model.name} in {place} "
+                f"in {seconds:.1f} s: {usage.calls} calls, "
+                f"{usage.from_cache} answers from the cache, "
                 f"{usage.prompt_tokens + usage.completion_tokens:,} tokens"
             )
         else:

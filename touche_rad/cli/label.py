@@ -157,9 +157,8 @@ def _print_summary(
         steps.append(["label", *options.paths, *chosen, "-o", session.output, *others, "--settle"])
     say(f"{session.output} (log: {session.log.path.name})", Label.WRITTEN)
     if study.places:
-        exchanges = session.exchanges
         step = ["score", *(evaluations or options.paths), session.output, *chosen]
-        if exchanges.criteria.official and not exchanges.is_pooled:
+        if session.exchanges.criteria.official and not session.exchanges.is_pooled:
             step += ["--debates", options.paths[0]]
         steps.append([*step, "--correct"] if evaluations else step)
     next_step(*steps)

@@ -52,8 +52,7 @@ def report_command(options: ReportOptions) -> int:
     """
     from touche_rad import files
 
-    runs = options.runs
-    size = sum(path.stat().st_size for path in runs if path.is_file())
+    size = sum(path.stat().st_size for path in options.runs if path.is_file())
     out = options.output or Path("report" if size > LARGE_REPORT else "report.html")
     files.check_output(out, replace=options.replace)  # before the slow imports
     from touche_rad.cli.retrieve import read_queries
@@ -61,7 +60,7 @@ def report_command(options: ReportOptions) -> int:
     from touche_rad.score import Policy
 
     summary = write_report(
-        runs,
+        options.runs,
         out,
         bad=files.BadLines(skip=options.skip_bad),
         criteria=options.read_criteria(),

@@ -107,10 +107,9 @@ def score_command(options: ScoreOptions) -> int:
     from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors
 
-    paths = options.paths
-    truth = paths[-1]
+    truth = options.paths[-1]
     if truth.is_dir() or kind_of(truth) is not files.Kind.ANNOTATIONS:  # of an index is a folder
-        options = replace(options, paths=run_files.expand_folders(paths, truth))
+        options = replace(options, paths=run_files.expand_folders(options.paths, truth))
     bad = CollectedErrors()
     report: Any = score_runs(options, bad if options.skip_bad else None)
     refused: dict[str, str] = report.refused

@@ -87,9 +87,10 @@ def bias_row(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
             truth.append((contest, min(gold)))
         swapped = judgement.swapped.winner if judgement.swapped is not None else None
         if winner and swapped:
-            sides = contest.sides
             flips.append(winner != swapped)
-            stays.append(TIE not in (winner, swapped) and sides[winner] != sides[swapped])
+            stays.append(
+                TIE not in (winner, swapped) and contest.sides[winner] != contest.sides[swapped]
+            )
     of_people = _shares_of_wins(truth)
     return BiasRow(
         run=run,
@@ -280,9 +281,12 @@ def _read_run(path: Path, contests: Contests, bad: files.BadLines | None) -> Jud
             raise InputError(path, problem, line=number, field="id")
         contest = contests[key]
         for outcome in filter(None, (judgement.outcome, judgement.swapped)):
-            details = outcome.details
             named = [outcome.winner]
-            for winners in (outcome.winners, details.get("by_verdict"), details.get("by_score")):
+            for winners in (
+                outcome.winners,
+                outcome.details.get("by_verdict"),
+                outcome.details.get("by_score"),
+            ):
                 if isinstance(winners, Mapping):
                     named += [winners.get(dimension) for dimension in contest.gold]
             strangers = [

@@ -188,12 +188,12 @@ class ContestsJob(JobSpec):
         answerers = {}
         for debater in self.debaters:
             configured = debater
-            texts = debater.texts
-            plugin = debater.plugin
-            has_option = "max_words" in plugin.options.model_fields
-            if self.words and has_option and "max_words" not in texts:
+            has_option = "max_words" in debater.plugin.options.model_fields
+            if self.words and has_option and "max_words" not in debater.texts:
                 with suppress(OptionError):
-                    configured = plugin.configure({**texts, "max_words": str(self.words)})
+                    configured = debater.plugin.configure(
+                        {**debater.texts, "max_words": str(self.words)}
+                    )
             answerers[debater.tag] = make_answerer(
                 configured, services_of(debater), self.words, self.deadline
             )

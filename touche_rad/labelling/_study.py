@@ -67,11 +67,10 @@ class Study:
             FieldError: It is no answer to a question of these criteria.
         """
         event = validate(AnswerEvent, record)
-        key = event.maxim
-        answers = self.criteria.answers_of.get(key)
+        answers = self.criteria.answers_of.get(event.maxim)
         if answers is None:
             raise FieldError(
-                "maxim", f"expected one of {', '.join(self.criteria.keys)}, got {key!r}"
+                "maxim", f"expected one of {', '.join(self.criteria.keys)}, got {event.maxim!r}"
             )
         count = len(answers.values)
         if event.label is not None and event.label not in range(count):

@@ -48,11 +48,11 @@ def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool) -> dic
         **answers_record(session, place),
     }
     if settle:
-        study = session.study
         record["others"] = [
-            {"name": name, "answers": answers} for name, answers in study.answers_on(place).items()
+            {"name": name, "answers": answers}
+            for name, answers in session.study.answers_on(place).items()
         ]
-        record["differ"] = [key for turn, key in study.disagreements() if turn == place]
+        record["differ"] = [key for turn, key in session.study.disagreements() if turn == place]
     return record
 
 

@@ -162,9 +162,8 @@ class Model:
     @property
     def identity(self) -> dict[str, Any]:
         """Name and settings: what the answers depend on."""
-        settings = self.settings
-        fields = settings.fields_for(self.name)
-        return {"name": self.name, **fields, "think_tokens": settings.think_tokens}
+        fields = self.settings.fields_for(self.name)
+        return {"name": self.name, **fields, "think_tokens": self.settings.think_tokens}
 
     async def check(self) -> None:
         """Check before a run that an endpoint can be used, or raise ModelError."""
@@ -364,9 +363,8 @@ class Model:
                 wires = body["messages"] = [message.wire() for message in messages]
             bodies = [{**form, "messages": wires} for form in bodies]
         if not self._sender.has_scores and isinstance(self.backend, Endpoint):
-            place = self.backend.place
             line = (
-                f"{place}: no log probabilities, so scores are those of the answers, "
+                f"{self.backend.place}: no log probabilities, so scores are those of the answers, "
                 "such as 0 or 1; vLLM gives them"
             )
             if line not in self.warnings:

@@ -111,12 +111,11 @@ def report_fallback(
     cause = failure or use.failure
     if cause is None:
         return ()
-    name = plugin.name
     fallback = fallback_for(
-        f"{kind} {name}",
+        f"{kind} {plugin.name}",
         plugin.module,
         cause,
-        by=by if failure else name,
+        by=by if failure else plugin.name,
         without_model=failure is None,
         what=VERDICTS,
         count=count,
@@ -359,8 +358,7 @@ async def _judge_whole(
 
     Return an empty list if that fails or any verdict is missing: each view is then judged alone.
     """
-    judge_all = judge.judge_all
-    if not views or judge_all is None or criteria.unit != "response":
+    if not views or judge.judge_all is None or criteria.unit != "response":
         return []
     debate = views[-1]
     if [debate.view(turn) for turn in range(len(debate.turns))] != list(views):
@@ -369,7 +367,7 @@ async def _judge_whole(
     result: Sequence[Verdicts] | None
     try:
         with call_context(caller=Caller(judge.name, debate.key), use=use):
-            result = await CALLS(judge_all, debate.as_served(), seconds=deadline)
+            result = await CALLS(judge.judge_all, debate.as_served(), seconds=deadline)
     except Exception as error:
         log.debug("the judge failed on a whole debate", exc_info=error)
         return []

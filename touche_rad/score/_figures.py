@@ -65,11 +65,12 @@ def measure(
 def _tables(labels: Labelled, scores: Scored, criterion: Criterion) -> list[Floats]:
     """Count labels and answers of each debate."""
     size = confusion.size_of(criterion)
-    key = criterion.key
     tables = []
     for turns, verdicts in zip(labels, scores, strict=True):
-        answers = [confusion.place_of_score(criterion, verdict.get(key)) for verdict in verdicts]
-        places = [label.get(key) for label in turns]
+        answers = [
+            confusion.place_of_score(criterion, verdict.get(criterion.key)) for verdict in verdicts
+        ]
+        places = [label.get(criterion.key) for label in turns]
         tables.append(confusion.count_answers(zip(places, answers, strict=True), size))
     return tables
 
@@ -143,12 +144,11 @@ def trivial_scores(
         for turns in labels:
             result[name].append([{} for _ in turns])
     for criterion in criteria:
-        key = criterion.key
         places = []
         words = []
         for debate, turns in enumerate(labels):
             for turn, labels_of_turn in enumerate(turns):
-                label = labels_of_turn.get(key)
+                label = labels_of_turn.get(criterion.key)
                 if label is not None:
                     places.append(label)
                     length = lengths[debate][turn : turn + 1] if lengths else ()
@@ -163,7 +163,7 @@ def trivial_scores(
         for place, (*_, debate, turn) in zip(sorted(places), sorted(words), strict=True):
             answers = (frequent, middle, confusion.score_of_place(criterion, place))
             for name, score in zip(TRIVIAL, answers, strict=True):
-                result[name][debate][turn][key] = score
+                result[name][debate][turn][criterion.key] = score
     if not any(lengths):
         del result["length"]
     return result

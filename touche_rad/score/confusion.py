@@ -53,8 +53,7 @@ def place_of_verdict(criterion: Criterion, verdict: Verdict | None) -> int | Non
         return None
     if criterion.answers.kind != "categories":
         return None if verdict.score is None else place_of_score(criterion, verdict.score)
-    answer = verdict.answer
-    return None if answer is None else criterion.answers.names.index(str(answer))
+    return None if verdict.answer is None else criterion.answers.names.index(str(verdict.answer))
 
 
 def score_of_place(criterion: Criterion, place: int) -> float:
@@ -71,8 +70,7 @@ def label_score(labels: Mapping[str, Any], criterion: Criterion) -> float:
 
 def size_of(criterion: Criterion) -> int:
     """Return the number of rows and columns of a table."""
-    answers = criterion.answers
-    return len(answers.values) + (answers.kind == "categories")
+    return len(criterion.answers.values) + (criterion.answers.kind == "categories")
 
 
 def count_answers(pairs: Iterable[Sequence[int | None]], size: int) -> Floats:

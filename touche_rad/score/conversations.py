@@ -138,10 +138,9 @@ def topics(debates: Iterable[DebateOfRun], inputs: Sequence[Debate] = ()) -> lis
     for debate_of_run in debates:
         run = debate_of_run.run
         debate = debate_of_run.debate
-        turns = debate.turns
         claim = debate.claim or claims.get(debate.thesis, debate.thesis) or debate.id
         # Equal debates of several runs are one, but a run's copies are only counted.
-        key = (claim, debate_of_run.fallbacks, *content_of(turns))
+        key = (claim, debate_of_run.fallbacks, *content_of(debate.turns))
         equal = by_content.setdefault(key, [])
         copy = next((copy for _, copy in equal if run in copy.runs), None)
         if copy is not None:
@@ -164,7 +163,7 @@ def topics(debates: Iterable[DebateOfRun], inputs: Sequence[Debate] = ()) -> lis
                 names[line] = name
                 topic = ClaimTopic(claim, line=line, name=name)
                 topics_of_claim.append(topic)
-            pair = topic, Conversation(debate.id, turns)
+            pair = topic, Conversation(debate.id, debate.turns)
             topic.conversations.append(pair[1])
             equal.append(pair)
         topic, conversation = pair
@@ -202,10 +201,9 @@ def content_of(turns: Iterable[Turn]) -> tuple[Content, ...]:
     for turn in turns:
         cited: Content = ()
         if turn.response is not None:
-            arguments = turn.response.arguments
             cited = (
                 turn.response.content,
-                *((argument.id, argument.text) for argument in arguments),
+                *((argument.id, argument.text) for argument in turn.response.arguments),
             )
         content.append((turn.utterance, *cited))
     return tuple(content)

@@ -152,8 +152,9 @@ def score_people(
             raise InputError(path, f"its responses are not those that are labelled in {truth}")
         for criterion in criteria:
             if not has_label(criterion, *labels_of_run):
-                key = criterion.key
-                raise InputError(path, f"no turn has a label on {key} in {truth}", field=key)
+                raise InputError(
+                    path, f"no turn has a label on {criterion.key} in {truth}", field=criterion.key
+                )
         return debates
 
     refused: dict[str, str] = {}

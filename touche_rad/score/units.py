@@ -20,11 +20,10 @@ def turn_rows(place: Row, verdicts: Verdicts, criteria: Criteria, missing: str) 
     A verdict that is not there is a no without a score, and `missing` says why.
     """
     for criterion in criteria:
-        key = criterion.key
-        verdict = verdicts.get(key, Verdict(rationale=missing))
+        verdict = verdicts.get(criterion.key, Verdict(rationale=missing))
         yield {
             **place,
-            "criterion": key,
+            "criterion": criterion.key,
             "score": verdict.score,
             "answer": verdict.answer,
             "yes": verdict.yes if criterion.answers.kind == "yes-no" else None,

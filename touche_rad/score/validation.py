@@ -401,8 +401,7 @@ def _check_debate(
 
 
 def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: Evaluation) -> None:
-    criteria = evaluation.criteria
-    answered = len(debate.views(criteria.unit))
+    answered = len(debate.views(evaluation.criteria.unit))
     if debate.turns and len(evaluation.turns) != answered:
         result.add(
             line,
@@ -412,7 +411,7 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
     for number, debated in enumerate(debate.turns, 1):
         _count_answer(result, line, number, debated)
     for turn, verdicts in enumerate(evaluation.turns, 1):
-        for criterion in criteria:
+        for criterion in evaluation.criteria:
             verdict = verdicts.get(criterion.key)
             place = f"turn {turn}: {criterion.title}"
             cause = verdict.fallback if verdict else ""

@@ -108,8 +108,7 @@ def task_view(contest: Contest, speaker: str) -> Debate:
 
     The speaker who opens answers the objection that the contest contains.
     """
-    motion = contest.motion
-    claim = motion if contest.sides[speaker] == "con" else negate(motion)
+    claim = contest.motion if contest.sides[speaker] == "con" else negate(contest.motion)
     return _view(contest, speaker, claim, only_text(contest.rest.get(OPENING)))
 
 
@@ -120,11 +119,10 @@ def _view(contest: Contest, speaker: str, claim: str, opening: str) -> Debate:
     for speech in contest.speeches:
         if speech.speaker == speaker:
             utterance = " ".join(waiting) or (claim if turns else opening or claim)
-            extra = speech.rest
             response = Response(
                 content=speech.text,
                 arguments=tuple(citations(speech)),
-                extra={REASONING: extra[REASONING]} if REASONING in extra else {},
+                extra={REASONING: speech.rest[REASONING]} if REASONING in speech.rest else {},
             )
             turns.append(Turn(utterance=utterance, response=response))
             waiting = []

@@ -52,9 +52,8 @@ def train_examples(
     for debate, rows in files.read_labelled(debates, labels, criteria):
         for number, row in enumerate(rows):
             view = debate if unit == "debate" else debate.view(number)
-            turn = view.last
-            is_short = len(clean(turn.utterance).split()) <= _MOST_WORDS
-            if is_short and (turn.response or unit != "response"):
+            is_short = len(clean(view.last.utterance).split()) <= _MOST_WORDS
+            if is_short and (view.last.response or unit != "response"):
                 answers = {}
                 for criterion in criteria:
                     place = row.get(criterion.key)
@@ -95,16 +94,17 @@ def _draw(
     """Draw a set for each criterion: the criteria of which each candidate is an example."""
     keys: dict[int, set[str]] = {}
     for criterion in criteria:
-        key = criterion.key
         for name in reversed(criterion.answers.names):
-            fitting = [at for at, turn in enumerate(candidates) if turn.labels.get(key) == name]
+            fitting = [
+                at for at, turn in enumerate(candidates) if turn.labels.get(criterion.key) == name
+            ]
             # Examples of other criteria are drawn only if there are too few others.
             new = [at for at in fitting if at not in keys]
             used = [at for at in fitting if at in keys]
             sample = rng.sample(new, min(count, len(new)))
             sample += rng.sample(used, min(count - len(sample), len(used)))
             for at in sample:
-                keys.setdefault(at, set()).add(key)
+                keys.setdefault(at, set()).add(criterion.key)
     return keys
 
 

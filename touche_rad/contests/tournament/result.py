@@ -133,9 +133,11 @@ class Tournament(Printed, allow_inf_nan=False):
     def fallbacks(self) -> Iterator[str]:
         """Yield a line for each debater with fallbacks."""
         for standing in self.standings:
-            count = standing.fallbacks
-            if count:
-                yield f"{standing.name}: {count} of {standing.speeches} speeches are fallbacks"
+            if standing.fallbacks:
+                yield (
+                    f"{standing.name}: {standing.fallbacks} of {standing.speeches} speeches "
+                    "are fallbacks"
+                )
 
 
 RANKING_COLUMNS: Columns = {

@@ -65,8 +65,11 @@ class Selected:
     @property
     def shown(self) -> dict[str, str]:
         """The texts for the prompt of step 5."""
-        text = self.argument.text
-        return {"aspect": self.aspect, "argument": text, "justification": self.justification}
+        return {
+            "aspect": self.aspect,
+            "argument": self.argument.text,
+            "justification": self.justification,
+        }
 
 
 def numbered(

@@ -93,9 +93,8 @@ def scored(reader: Reader, paths: Sequence[Path], scope: Scope) -> Iterator[Scor
 def _of_evaluations(reader: Reader, path: Path) -> Iterator[ScoredAnswer]:
     """Yield scored answers of evaluations: the verdicts of each turn, by criterion."""
     for number, evaluation in enumerate(files.read_evaluations(path)):
-        debate = evaluation.debate
-        motion = digest([debate.thesis])
-        for view, verdicts in zip(debate.views(), evaluation.turns, strict=False):
+        motion = digest([evaluation.debate.thesis])
+        for view, verdicts in zip(evaluation.debate.views(), evaluation.turns, strict=False):
             sample = reader.sample(view, path.name)
             if sample is not None:
                 scores = {

@@ -149,11 +149,10 @@ class SchemeAnnotator:
         self, texts: Sequence[str], report: Callable[[int], None]
     ) -> list[dict[str, Any] | None]:
         """Annotate texts; WorkError if the model fails, or has no valid answer for any text."""
-        step = self.per_call
-        parts = in_parts(texts, step)
+        parts = in_parts(texts, self.per_call)
         answers = await self.model.ask_all(
             [partial(self.annotate, part, again=True) for part in parts],
-            lambda done, _: report(min(done * step, len(texts))),
+            lambda done, _: report(min(done * self.per_call, len(texts))),
         )
         annotations: list[Annotation | ModelError] = []
         for part, answer in zip(parts, answers, strict=True):
