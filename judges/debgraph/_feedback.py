@@ -109,7 +109,17 @@ async def condense(
 
     `decision` says who won, and by what.
     """
-    lines = _lines(graph, findings)
+    # The findings for both sides, for pro, and for con, each with its arguments' texts.
+    # Only findings on pairs are for both: the others are on arguments of one side.
+    shared = {finding.key for finding in findings["pro"]}
+    shared &= {finding.key for finding in findings["con"]}
+    lines = [
+        _line(graph, "both", "pro", finding) for finding in findings["pro"] if finding.key in shared
+    ]
+    for side in SIDES:
+        for finding in findings[side]:
+            if finding.key not in shared:
+                lines.append(_line(graph, side, side, finding))
     if not lines:
         return ""
     scores = []
@@ -128,21 +138,6 @@ async def condense(
     )
     answer = await model.ask(messages, Condensed, step="debgraph.condensed", max_tokens=MAX_TOKENS)
     return cut_to_words(clean(answer.summary), SUMMARY_WORDS)
-
-
-def _lines(graph: SceneGraph, findings: Detailed) -> list[str]:
-    """Return the findings for both sides, for pro, and for con, each with its arguments' texts."""
-    # Only findings on pairs are for both: the others are on arguments of one side.
-    shared = {finding.key for finding in findings["pro"]}
-    shared &= {finding.key for finding in findings["con"]}
-    lines = [
-        _line(graph, "both", "pro", finding) for finding in findings["pro"] if finding.key in shared
-    ]
-    for side in SIDES:
-        for finding in findings[side]:
-            if finding.key not in shared:
-                lines.append(_line(graph, side, side, finding))
-    return lines
 
 
 def _line(graph: SceneGraph, to: str, side: Side, finding: SideFinding) -> str:

@@ -7,7 +7,7 @@ output has the status of the same settings is not run again.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from pathlib import Path
@@ -158,7 +158,10 @@ class Bench:
         identity = whole_identity(job.verb, job.identity(services), job.source)
         if not options.restart and is_finished(out, identity):
             return
-        changes = _changes(identity_of(out), identity)
+        # The keys in which the identity of an earlier run differs; none without such a run.
+        earlier = identity_of(out)
+        keys = earlier.keys() | identity.keys() if earlier else ()
+        changes = sorted(key for key in keys if earlier.get(key) != identity.get(key))
         of_cell = {"input"} if isinstance(cell, VerdictCell) and cell.of else set()
         is_edit = all(_EDITED.match(key) or key in of_cell for key in changes)
         if changes and (is_edit or options.replace):
@@ -219,12 +222,6 @@ class Bench:
         for path, status in self.statuses.items():
             kinds = all_replaced(status.get("fallbacks", ()), status.get("counts", {}))
             yield from (f"all {what} in {path}" for what in kinds)
-
-
-def _changes(earlier: Mapping[str, Any], identity: Mapping[str, Any]) -> list[str]:
-    """Return the keys in which the identity of an earlier run differs; none without one."""
-    keys = earlier.keys() | identity.keys() if earlier else ()
-    return sorted(key for key in keys if earlier.get(key) != identity.get(key))
 
 
 def _report_after(report: Progress, before: int, total: int, done: int, _: int | None) -> None:

@@ -172,7 +172,18 @@ def run(options: BenchRunOptions) -> int:
         raise UserError(f"there is no {path}: make a bench with: touche-rad bench new DIR")
     if results is None:
         raise UserError("bench run: give the output folder: -o DIR")
-    _take_plugins(path, trusted=options.trust)
+    # What --plugin imported of the plan's plugins is copied to its folder, or imported from there.
+    for name in read_plan(path).plugins:
+        copy = path.parent / name
+        for place in map(Path, IMPORTED):
+            if place.name != name or (copy.is_file() and filecmp.cmp(place, copy, shallow=False)):
+                continue
+            if copy.is_file() and copy.stat().st_mtime > place.stat().st_mtime:
+                raise UserError(f"{copy} is newer than {place}: use --plugin {copy}")
+            copy_file(place, copy)
+            say(f"copied {place} to {copy}")
+        if options.trust:
+            import_plugins([str(copy)])
     plan_file = replace(load_plan(path), model=options.model or "")
     if options.trust:
         trust_all()
@@ -183,22 +194,14 @@ def run(options: BenchRunOptions) -> int:
         prepare.tell_servers(path, texts, [plugin.configured for plugin in plugins])
     settings = RunOptions(strict=options.strict, replace=options.replace, restart=options.restart)
     bench, figures = run_plan(plan_file, results, options, settings)
-    return _show(bench, figures, options)
-
-
-def _take_plugins(path: Path, *, trusted: bool) -> None:
-    """Copy what --plugin imported of a plan's plugins to its folder, or import them from there."""
-    for name in read_plan(path).plugins:
-        copy = path.parent / name
-        for place in map(Path, IMPORTED):
-            if place.name != name or (copy.is_file() and filecmp.cmp(place, copy, shallow=False)):
-                continue
-            if copy.is_file() and copy.stat().st_mtime > place.stat().st_mtime:
-                raise UserError(f"{copy} is newer than {place}: use --plugin {copy}")
-            copy_file(place, copy)
-            say(f"copied {place} to {copy}")
-        if trusted:
-            import_plugins([str(copy)])
+    if options.as_json:
+        print_json(figures.to_json())
+    else:
+        tables = [figures.lines(terminal_width())]
+        if figures.judges is not None:
+            tables.append([*figures.judges.lines(terminal_width()), *figures.not_scored])
+        click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
+    return show_end(bench, ["bench", "verify", options.output or options.plan])
 
 
 @opt.offering("quiet")
@@ -312,18 +315,6 @@ def run_plan(
                 "run the same command again, or take their entries out of the plan"
             )
         return bench, bench.finish()
-
-
-def _show(bench: Bench, figures: Figures, options: BenchRunOptions) -> int:
-    """Print the figures, the warnings and the next step; return the exit code."""
-    if options.as_json:
-        print_json(figures.to_json())
-    else:
-        tables = [figures.lines(terminal_width())]
-        if figures.judges is not None:
-            tables.append([*figures.judges.lines(terminal_width()), *figures.not_scored])
-        click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
-    return show_end(bench, ["bench", "verify", options.output or options.plan])
 
 
 def show_end(bench: Bench, *steps: Sequence[object]) -> int:

@@ -38,12 +38,6 @@ def _parts(features: Mapping[str, Feature]) -> list[tuple[str, Feature]]:
     return sorted(parts, key=lambda named_part: -abs(named_part[1].adds))
 
 
-def _feature_lines(features: Mapping[str, Feature], width: int) -> list[Text]:
-    """Return the features that count with their parts of the score; one alone is the score."""
-    parts = [f"{name} {part.adds:+.1f}" for name, part in _parts(features)]
-    return wrapped(Text(", ".join(parts), "cyan"), width, _INDENT) if len(parts) > 1 else []
-
-
 @frozen
 class Explanation:
     """The candidates for an answer, best first, and the answer."""
@@ -90,7 +84,10 @@ def print_explanation(explanation: Explanation, console: Console, *heads: str) -
         mark = ">" if chosen else " "
         head = f"{mark} {rank:>2}. {plain(candidate.id):<8} {candidate.score:8.2f}"
         lines.append(Text(head, "bold" if chosen else ""))
-        lines += _feature_lines(candidate.features, width)
+        # The features that count with their parts of the score; one alone is the score.
+        parts = [f"{name} {part.adds:+.1f}" for name, part in _parts(candidate.features)]
+        if len(parts) > 1:
+            lines += wrapped(Text(", ".join(parts), "cyan"), width, _INDENT)
         lines += wrapped(Text(plain(candidate.text), "" if chosen else "dim"), width, _INDENT)
     more = len(ranked) - _MOST_CANDIDATES
     if more > 0:

@@ -19,7 +19,7 @@ from touche_rad.cli.score import ScoreOptions, score_runs
 from touche_rad.cli.steps import Steps
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.files.records import make_folder, write_text
-from touche_rad.papers.comparison import PaperComparison, Records, compare, records_of
+from touche_rad.papers.comparison import Records, compare, records_of
 from touche_rad.papers.tables import PREFIX, PaperRow, Reproduction, load
 from touche_rad.text import json_text
 
@@ -54,7 +54,24 @@ def run_table(options: BenchRunOptions) -> int:
     refused: list[str] = []
     with redirect_stdout(sys.stderr):  # the commands print tables of their own
         work = _run_commands(work, options, refused)
-    comparison = _score(name, work, refused)
+    scores: list[Records] = []
+    for part in work.table.parts:
+        records: list[Mapping[str, Any]] = []
+        for runs, truth in work.scored(part):
+            score_options = ScoreOptions(
+                paths=(*runs, truth),
+                debates=work.file(part.debates),
+                exclude=work.file(part.exclude),
+                votes=work.votes and part.has_errors,
+                criteria=None,
+                replace=False,
+                quiet=True,
+            )
+            report = score_runs(score_options)
+            refused += report.refused.values()
+            records += records_of(report)
+        scores.append(records)
+    comparison = compare(name, work, scores)
     as_json = json_text(comparison.to_json())
     in_full = "\n".join(comparison.lines(sys.maxsize))
     for suffix, text in ((".json", as_json), (".txt", in_full)):
@@ -120,25 +137,3 @@ def _run_commands(work: Reproduction, options: BenchRunOptions, refused: list[st
                 failed.append(row)
                 refused.append(str(error))
     return replace(work, failed=tuple(failed))
-
-
-def _score(name: str, work: Reproduction, refused: list[str]) -> PaperComparison:
-    """Score the runs of each part; errors of runs that cannot be scored are added to `refused`."""
-    scores: list[Records] = []
-    for part in work.table.parts:
-        records: list[Mapping[str, Any]] = []
-        for runs, truth in work.scored(part):
-            options = ScoreOptions(
-                paths=(*runs, truth),
-                debates=work.file(part.debates),
-                exclude=work.file(part.exclude),
-                votes=work.votes and part.has_errors,
-                criteria=None,
-                replace=False,
-                quiet=True,
-            )
-            report = score_runs(options)
-            refused += report.refused.values()
-            records += records_of(report)
-        scores.append(records)
-    return compare(name, work, scores)

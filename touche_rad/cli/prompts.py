@@ -95,7 +95,22 @@ def prompts_command(options: PromptsOptions) -> None:
         raise OptionError(f"no plugin {name!r} has prompts{nearest(name, plugins)}")
     plugin = plugins[name]
     if options.output is not None:
-        _copy(plugin, options.output, options.criteria)
+        # Copy the prompt files of a plugin to a new folder.
+        folder = options.output
+        paths = prompt_files(plugin.factory).values()
+        if folder.exists() and any(folder.iterdir()):
+            raise UserError(f"{folder}: the folder is not empty; choose another one")
+        if not paths:
+            raise OptionError(
+                f"{plugin.name} has no prompt files of its own; leave out -o to see its prompts"
+            )
+        make_folder(folder)
+        for path in paths:
+            shutil.copy(path, folder / path.name)
+        say(folder, Label.WRITTEN)
+        next_step(
+            ["prompts", plugin.name, "-O", f"prompts={folder}", *with_criteria(options.criteria)]
+        )
         return
 
     requests = _play(plugin, options)
@@ -110,22 +125,6 @@ def prompts_command(options: PromptsOptions) -> None:
     tokens = sum(request.tokens for request in requests)
     calls = count_of(len(requests), "call")
     say(f"{calls}, about {tokens} prompt tokens (estimate: 4 letters per token)")
-
-
-def _copy(plugin: Plugin, folder: Path, criteria: str | None) -> None:
-    """Copy the prompt files of a plugin to a new folder."""
-    paths = prompt_files(plugin.factory).values()
-    if folder.exists() and any(folder.iterdir()):
-        raise UserError(f"{folder}: the folder is not empty; choose another one")
-    if not paths:
-        raise OptionError(
-            f"{plugin.name} has no prompt files of its own; leave out -o to see its prompts"
-        )
-    make_folder(folder)
-    for path in paths:
-        shutil.copy(path, folder / path.name)
-    say(folder, Label.WRITTEN)
-    next_step(["prompts", plugin.name, "-O", f"prompts={folder}", *with_criteria(criteria)])
 
 
 def _play(plugin: Plugin, options: PromptsOptions) -> list[PluginRequest]:

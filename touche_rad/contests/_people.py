@@ -102,19 +102,15 @@ def _debater(contest: Contest, speaker: str) -> str:
     return debaters_of(contest).get(speaker, speaker)
 
 
-def _listed(contests: Mapping[str, Contest]) -> set[str]:
-    """Return all debaters, without those who speak in one of several debates."""
-    debates = Counter[str]()
-    for contest in contests.values():
-        debates.update({_debater(contest, speaker) for speaker in contest.sides})
-    return {debater for debater, count in debates.items() if count > 1 or len(contests) == 1}
-
-
 def mean_rows(
     run: str, contests: Mapping[str, Contest], scores: Mapping[str, Scores], samples: int, seed: int
 ) -> Iterator[MeanRow]:
     """Yield the mean of each debater in each dimension, with an interval over debates."""
-    listed = _listed(contests)
+    # All debaters, without those who speak in one of several debates.
+    debates = Counter[str]()
+    for contest in contests.values():
+        debates.update({_debater(contest, speaker) for speaker in contest.sides})
+    listed = {debater for debater, count in debates.items() if count > 1 or len(contests) == 1}
     values: dict[tuple[str, str], dict[str, list[float]]] = {}
     for key, scores_of_contest in scores.items():
         for speaker, marks in scores_of_contest.items():

@@ -359,7 +359,14 @@ def _collection(path: Place, lines: Iterable[Line], bad: BadLines) -> Iterator[A
     for line in lines:
         number = line.number
         try:
-            argument = _argument(line)
+            argument = argument_of(line.value)
+            if not may_be_id(argument.id):
+                raise FieldError(
+                    "id",
+                    f"expected 1 to {LONGEST_ID} bytes without NUL, "
+                    f"got {short_repr(argument.id)} of "
+                    f"{len(argument.id.encode('utf-8', 'replace'))} bytes",
+                )
         except FieldError as miss:
             bad.report(at_line(path, number, miss))
             continue
@@ -378,17 +385,6 @@ def _collection(path: Place, lines: Iterable[Line], bad: BadLines) -> Iterator[A
             )
             continue
         yield argument
-
-
-def _argument(line: Line) -> Argument:
-    argument = argument_of(line.value)
-    if not may_be_id(argument.id):
-        raise FieldError(
-            "id",
-            f"expected 1 to {LONGEST_ID} bytes without NUL, got {short_repr(argument.id)} of "
-            f"{len(argument.id.encode('utf-8', 'replace'))} bytes",
-        )
-    return argument
 
 
 def _cited(debates: Iterator[Debate]) -> Iterator[Argument]:

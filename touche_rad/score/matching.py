@@ -116,7 +116,10 @@ class Matcher:
         numbers = range(len(self.labels))
         scores = [self._scores_of(number, places.get(number)) for number in numbers]
         if self._has(ProblemKind.MISSING_VERDICT):
-            self._note_unknown_names()
+            # Note the names of verdicts that are none of the criteria: they may be misspelt.
+            for name in sorted({name for row in self.run.rows for name in row.unknown}):
+                hint = nearest(name, self.run.criteria.names)
+                self.note(ProblemKind.UNKNOWN_KEY, f"{name!r} is no maxim{hint}")
 
         present = sum(row.problem is None and bool(row.turns) for row in places.values())
         lost = len(numbers) - present
@@ -137,12 +140,6 @@ class Matcher:
             return OfficialResult.REFUSED
         is_reordered = self._has(ProblemKind.REORDERED)
         return OfficialResult.WRONG if is_reordered else OfficialResult.SAME
-
-    def _note_unknown_names(self) -> None:
-        """Note the names of verdicts that are none of the criteria: they may be misspelt."""
-        for name in sorted({name for row in self.run.rows for name in row.unknown}):
-            hint = nearest(name, self.run.criteria.names)
-            self.note(ProblemKind.UNKNOWN_KEY, f"{name!r} is no maxim{hint}")
 
     def note_copies(self) -> None:
         """Note each line with the words of an earlier one."""
@@ -173,12 +170,7 @@ class Matcher:
             places.setdefault(place, row)
         if not places:
             raise InputError(self.run.path, f"none of its debates is in {reference.source}")
-        self._note_order(places)
-        self._keep_lines_without_words(places)
-        return places
-
-    def _note_order(self, places: Mapping[int, JudgedLine]) -> None:
-        """Note each line in another place than its labels, which the official scorer takes."""
+        # Note each line in another place than its labels, which the official scorer takes.
         for place, ordered in zip(places, sorted(places), strict=True):
             if place != ordered:
                 line = places[place].line
@@ -188,9 +180,7 @@ class Matcher:
                     line=line,
                     debate=place + 1,
                 )
-
-    def _keep_lines_without_words(self, places: dict[int, JudgedLine]) -> None:
-        """Add lines in their own places, such as the empty records of lost debates."""
+        # Add lines in their own places, such as the empty records of lost debates.
         for position, row in enumerate(self.run.rows):
             if row.conversation:
                 continue
@@ -205,6 +195,7 @@ class Matcher:
                     line=row.line,
                     debate=position + 1,
                 )
+        return places
 
     def _scores_of(self, position: int, row: JudgedLine | None) -> list[Mapping[str, float | None]]:
         """Return the scores of a line on each labelled turn of a debate, and note what is odd."""
@@ -219,7 +210,13 @@ class Matcher:
             return [{} for _ in labels_of_turns]
 
         count = len(labels_of_turns)
-        verdicts_of = _verdicts_by_turn(row, count)
+        # The official client judges answered turns only, so a line with as many verdicts has those
+        # of these turns, unless it has one for each labelled turn.
+        turns: Sequence[int] = range(len(row.turns))
+        is_of_answered = len(row.turns) == len(row.answered) < len(row.conversation)
+        if is_of_answered and len(row.turns) != count:
+            turns = row.answered
+        verdicts_of = dict(zip(turns, row.turns, strict=True))
         for turn in verdicts_of:
             if turn >= count:
                 self.note(ProblemKind.EXTRA_TURN, "left out", turn=turn + 1, **where)
@@ -263,16 +260,3 @@ class Matcher:
 
     def _count_labels(self, labels: Mapping[str, int | None]) -> int:
         return sum(labels.get(key) is not None for key in self.run.criteria.keys)
-
-
-def _verdicts_by_turn(row: JudgedLine, labelled: int) -> Mapping[int, Mapping[str, ReadScore]]:
-    """Return the verdicts of a line by turn.
-
-    The official client judges answered turns only, so a line with as many verdicts has those of
-    these turns, unless it has one for each labelled turn.
-    """
-    turns: Sequence[int] = range(len(row.turns))
-    is_of_answered = len(row.turns) == len(row.answered) < len(row.conversation)
-    if is_of_answered and len(row.turns) != labelled:
-        turns = row.answered
-    return dict(zip(turns, row.turns, strict=True))

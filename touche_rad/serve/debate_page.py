@@ -20,7 +20,7 @@ from pydantic import Field
 
 from touche_rad.calls import Calls
 from touche_rad.criteria import Criteria, grice
-from touche_rad.debate import NOTHING_FOUND, Debate
+from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import ToucheRadError
 from touche_rad.evidence.words import topic_of
 from touche_rad.files.records import FieldError
@@ -132,22 +132,6 @@ def add_debate_page(
         )
 
 
-def _debate_of(request: PageRequest, offer: Offer) -> Debate:
-    if request.debater not in offer.debaters:
-        raise FieldError("debater", f"{request.debater!r} is not offered by this server")
-    for name in request.judges:
-        if name not in offer.judges:
-            raise FieldError("judges", f"{name!r} is not offered by this server")
-    debate = parse_simulation(request.debate)
-    if not 0 < len(debate.turns) <= MAX_TURNS:
-        raise FieldError("simulation.userTurns", f"expected 1 to {MAX_TURNS} turns")
-    if debate.last.response is not None or is_blank(debate.last.utterance):
-        raise FieldError(
-            "simulation.userTurns", "expected a last turn with a message and no response"
-        )
-    return debate
-
-
 def _said(fallback: Fallback) -> str:
     """Return who answered instead, without the place in the code, which the log names."""
     return redact(f"this {fallback.what[:-1]} is from {fallback.source}: {fallback.reason}")
@@ -162,7 +146,20 @@ class _Steps:
     deadline: float | None
 
     def __post_init__(self) -> None:
-        self.debate = _debate_of(self.request, self.offer)
+        debater = self.request.debater
+        if debater not in self.offer.debaters:
+            raise FieldError("debater", f"{debater!r} is not offered by this server")
+        for name in self.request.judges:
+            if name not in self.offer.judges:
+                raise FieldError("judges", f"{name!r} is not offered by this server")
+        debate = parse_simulation(self.request.debate)
+        if not 0 < len(debate.turns) <= MAX_TURNS:
+            raise FieldError("simulation.userTurns", f"expected 1 to {MAX_TURNS} turns")
+        if debate.last.response is not None or is_blank(debate.last.utterance):
+            raise FieldError(
+                "simulation.userTurns", "expected a last turn with a message and no response"
+            )
+        self.debate = debate
         self._queue: asyncio.Queue[dict[str, Any] | None] = asyncio.Queue()
         self._loop = asyncio.get_running_loop()
         self._begin()

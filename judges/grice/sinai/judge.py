@@ -196,7 +196,17 @@ class _SinaiJudge:
         schema = self._answer
         if self._each:
             case["sentences"] = sentences(judged["response"])
-            schema = self._answer_on_parts(case["sentences"], case["arguments"] or ())
+            # The form of an answer that has a list with one answer for each part.
+            fields: dict[str, Any] = {}
+            for criterion in self._each:
+                key = criterion.key
+                choice: Any = Literal[self._names[key]]
+                parts = case["sentences" if criterion.each == "sentence" else "arguments"] or ()
+                count = len(parts)
+                if count:
+                    answers = Field(alias=key, min_length=count, max_length=count)
+                    fields[f"answer_{key}"] = (list[choice], answers)
+            schema = create_model("Answer", __base__=self._answer, **fields)
         try:
             reasons, missing = await self._derive_all()
             prompt = Prompt.load(__package__, "turn")
@@ -213,18 +223,6 @@ class _SinaiJudge:
                 return await self._judge_by_criterion(case)
             return self._no_verdicts(str(error))
         return self._read_verdicts(answer, dict(chances)) | missing
-
-    def _answer_on_parts(self, sentences: Sequence[str], arguments: Sequence[str]) -> Any:
-        """Return the form of an answer that has a list with one answer for each part."""
-        fields: dict[str, Any] = {}
-        for criterion in self._each:
-            key = criterion.key
-            choice: Any = Literal[self._names[key]]
-            count = len(sentences if criterion.each == "sentence" else arguments)
-            if count:
-                answers = Field(alias=key, min_length=count, max_length=count)
-                fields[f"answer_{key}"] = (list[choice], answers)
-        return create_model("Answer", __base__=self._answer, **fields)
 
     async def judge_all(self, debate: Debate) -> list[Verdicts] | None:
         """Judge all responses in one call with `per=debate`."""
