@@ -328,3 +328,16 @@ def test_reports_rank_as_score_does_whatever_the_order_of_the_debates() -> None:
         Random(path.name).shuffle(lines)
         run_file(path, lines)
     assert figures() == before
+
+
+def test_labels_that_are_all_yes_do_not_make_a_mean_sure() -> None:
+    labels = read_records("labels.jsonl")
+    for debate in labels[:8]:  # of team2
+        for turn in debate:
+            turn |= dict.fromkeys(Maxim, 1)
+    run_file("labels.jsonl", labels[:8] + labels[CLAIMS:])
+    words = ("team1.judged.jsonl", "team2.judged.jsonl", "labels.jsonl")
+    rows = [row for row in score(*words, "--correct")["rows"] if row["run"] == "team2.judged"]
+    lows = [row["low"] for row in rows]
+    assert lows == pytest.approx([lows[1]] * 5)
+    assert 0.5 < lows[0] < 0.8

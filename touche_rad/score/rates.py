@@ -201,14 +201,19 @@ def count_verdicts(
 
 
 def own_order(topics: Sequence[ClaimTopic], run: int, expected: Floats) -> list[int]:
-    """Return the claims of a run, with those of its lost debates last.
+    """Return the claims of a run by its first messages, with those of its lost debates last.
 
-    Only other runs tell the claims of lost debates: so the bootstrap samples of a run are the same
-    alone and beside others.
+    Only other runs tell the claims of lost debates and of responses: so the bootstrap samples of a
+    run are the same alone and beside others.
     """
-    lost = {at for at, topic in enumerate(topics) if run not in topic.runs}
+    messages = {
+        at: conversation.turns[0].utterance
+        for at, topic in enumerate(topics)
+        for conversation in topic.conversations
+        if run in conversation.runs
+    }
     places: list[int] = np.flatnonzero(expected).tolist()
-    return sorted(places, key=lambda at: at >= len(topics) or at in lost)
+    return sorted(places, key=lambda at: (at not in messages, messages.get(at)))
 
 
 def _count_each(

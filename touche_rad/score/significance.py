@@ -127,7 +127,17 @@ def mean_of(values: Sequence[Measured]) -> Measured:
     """Return the mean of measures; 0 of none."""
     draws = [measured.draws for measured in values if measured.draws is not None]
     mean_draws = np.mean(draws, axis=0) if draws and len(draws) == len(values) else None
-    return Measured(fmean([measured.value for measured in values] or [0.0]), mean_draws)
+    mean = Measured(fmean([measured.value for measured in values] or [0.0]), mean_draws)
+    # Samples of a share of 0 or 1 do not differ: what is known of its limits widens the interval.
+    margins = [
+        np.array(measured.limits) - measured.value
+        for measured in values
+        if measured.limits and measured.draws is not None and not np.ptp(measured.draws)
+    ]
+    if mean_draws is None or not margins:
+        return mean
+    low, high = np.array(mean.interval) + np.sum(margins, axis=0) / len(values)
+    return replace(mean, limits=(float(low), float(high)))
 
 
 def with_intervals(
