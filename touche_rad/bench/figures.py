@@ -257,7 +257,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         RunFault(
             name, count, f"{count} of {responses[name]} responses are fallbacks", what="fallback"
         )
-        for name, count in fallbacks.items()
+        for name, count in (+fallbacks).items()  # without zeros
     ]
     report = share_report(
         measured,

@@ -263,14 +263,15 @@ def _check(run: Path, source: Path, index: Path) -> str:
     from touche_rad.score.validation import DEMO, check
 
     warnings: list[str] = []
-    for group in check(run, source=source, index=open_index(str(index))).groups:
+    result = check(run, source=source, index=open_index(str(index)))
+    for group in result.groups:
         issue = group[0]
         text = f"{issue.kind} ({len(group)}): {issue.message}"
         if issue.level == "warning":
             warnings.append(text)
         elif issue.kind != DEMO:  # the first step says this
             raise WorkError(f"{text}; more: touche-rad check {run} -i {index}")
-    return "; ".join([f"{run}: valid", *warnings])
+    return "; ".join([f"{run}: {result.verdict}", *warnings])
 
 
 def _copy(file: Path, folder: Path) -> str:
