@@ -206,12 +206,11 @@ def own_order(topics: Sequence[ClaimTopic], run: int, expected: Floats) -> list[
     Only other runs tell the claims of lost debates and of responses: so the bootstrap samples of a
     run are the same alone and beside others.
     """
-    messages = {
-        at: conversation.turns[0].utterance
-        for at, topic in enumerate(topics)
-        for conversation in topic.conversations
-        if run in conversation.runs
-    }
+    messages: dict[int, str] = {}
+    for at, topic in enumerate(topics):
+        for conversation in topic.conversations:
+            if run in conversation.runs:
+                messages[at] = conversation.turns[0].utterance
     places: list[int] = np.flatnonzero(expected).tolist()
     return sorted(places, key=lambda at: (at not in messages, messages.get(at)))
 
