@@ -250,12 +250,14 @@ class SchemeAnnotations:
         async def annotate(places: Sequence[int]) -> None:
             """Annotate the records of one call."""
             key = (debate, *(ids[place] for place in places))
+            # Also a call that is not made again counts: the answer to a turn must not depend on
+            # whether this process answered the turns before it.
+            try:
+                allowance.take(1 if annotator.options.calls == "merged" else 2, keep=keep)
+            except ModelError:
+                return
             annotations = self._cache.get(key)
             if annotations is None:
-                try:
-                    allowance.take(1 if annotator.options.calls == "merged" else 2, keep=keep)
-                except ModelError:
-                    return
                 texts = [records[place].argument.text for place in places]
                 annotations = [
                     None if isinstance(answer, ModelError) else answer
