@@ -78,10 +78,11 @@ def test_verdicts_on_a_lost_debate_are_a_warning(runs: Path, line: str) -> None:
     run, judged = Path("run.jsonl"), "judged.jsonl"
     run.write_text("\n".join([*lines[:2], line, *lines[3:]]))
     touche_rad("judge --skip-bad", run, "-o", judged)
-    touche_rad("check", judged, "--input", run)
+    touche_rad("check", judged, "--input", run, out=", 10 lines (9 debates, 1 lost): valid")
     record = check_record(judged, "--input", run)
     assert record["good"]
     assert [finding["line"] for finding in record["findings"] if finding["line"]] == [3]
+    assert (record["debates"], record["lost"]) == (9, 1)
     touche_rad("check", judged, "--input", runs / "simulations.jsonl", code=1, out="the input has")
 
 
@@ -135,6 +136,9 @@ def test_a_missing_debate_is_named(lines: list[str]) -> None:
     assert "6 of 9 debates are not in the order" in " ".join(messages)
     run.write_text("".join([*lines[:3], "{}\n", *lines[5:]]))
     groups = check_record(run, "--input", CLAIMS)["groups"]
+    touche_rad(
+        "check", run, "--input", CLAIMS, code=1, out="run: 9 lines (8 debates, 1 lost), and "
+    )
     assert {"kind": "a debate is missing", "level": "fault", "count": 1} in groups
 
 
@@ -154,7 +158,7 @@ def test_half_a_gzip_counts_the_lines_that_were_read(runs: Path) -> None:
     record = check_record(run)
     (finding,) = record["findings"]
     assert record["debates"] == finding["line"] - 1
-    assert record["unread"] == 0
+    assert record["lost"] == 0
 
 
 def test_responses_are_compared_with_their_input(runs: Path) -> None:
@@ -337,7 +341,7 @@ def test_a_file_that_is_no_run_is_reported(text: str, line: int | None) -> None:
     (finding,) = record["findings"]
     assert finding["line"] == line
     assert finding["level"] == "fault"
-    assert record["unread"] == len(text.splitlines())
+    assert record["lines"] == record["lost"] == len(text.splitlines())
 
 
 def test_a_run_that_does_not_exist_is_another_exit_code(runs: Path) -> None:

@@ -15,7 +15,6 @@ from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, plain, print_command, print_json, print_line, say
 from touche_rad.cli.program import command
 from touche_rad.errors import UserError
-from touche_rad.text import count_of
 
 if TYPE_CHECKING:
     from touche_rad.score.repair import Repair
@@ -104,10 +103,9 @@ def check_command(options: CheckOptions) -> int:
         if len(results) > 1 and shown:
             click.echo(f"{sum(result.good for result in results)} of {len(results)} runs are valid")
         for result in shown:
-            lines = count_of(result.lines + result.unread, "line")
             verdict = click.style(result.verdict, fg="green" if result.good else "red")
             kind = result.kind or "unknown format"
-            line = f"{plain(result.path)}: {kind}, {lines}: {verdict}"
+            line = f"{plain(result.path)}: {kind}, {result.counts}: {verdict}"
             if result.findings and len(shown) > 1:
                 reasons = (f"{group[0].kind} ({times_of(group)})" for group in result.groups)
                 line += f": {', '.join(reasons)}"

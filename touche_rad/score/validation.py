@@ -41,7 +41,7 @@ from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
 from touche_rad.runs.judging import VERDICTS
 from touche_rad.score.evaluations import FILLED_IN, debate_of
 from touche_rad.score.words import names_of
-from touche_rad.text import clean, count_words, excerpt, is_blank, printable
+from touche_rad.text import clean, count_of, count_words, excerpt, is_blank, printable
 
 WORDS: Final = 60
 OFFICIAL: Final = (Kind.SIMULATIONS, Kind.EVALUATIONS)
@@ -92,7 +92,7 @@ _FALLBACKS: Final = {
 _LONGEST_CAUSE: Final = 200
 _LONGEST_CLAIM: Final = 80
 
-_JSON_FIELDS = "path kind debates unread turns unfit findings good official verdict".split()
+_JSON_FIELDS = "path kind lines debates lost turns unfit findings good official verdict".split()
 """The fields of the JSON output, in their order."""
 
 
@@ -102,11 +102,11 @@ class Validation:
 
     path: str
     kind: str = ""
-    debates: int = 0
     lines: int = 0
-    """Lines that can be read: debates, or responses."""
-    unread: int = 0
-    """Lines that cannot be read, and lost debates."""
+    debates: int = 0
+    """Debates that are there."""
+    lost: int = 0
+    """Lines whose debate is lost: it has no turn, or cannot be read."""
     turns: int = 0
     official: bool = False
     """Whether this is a kind of file that can be uploaded."""
@@ -158,6 +158,14 @@ class Validation:
             return "; ".join(reasons)
         return "valid" if self.official else "valid, but not a file to upload"
 
+    @property
+    def counts(self) -> str:
+        """The number of lines; if debates are lost, with that of both."""
+        lines = count_of(self.lines, "line")
+        if not self.lost:
+            return lines
+        return f"{lines} ({count_of(self.debates, 'debate')}, {self.lost} lost)"
+
     def record(self) -> dict[str, Any]:
         """Return the result as JSON values."""
         record = {name: getattr(self, name) for name in _JSON_FIELDS}
@@ -194,7 +202,7 @@ class Validation:
         if error.line is None:
             kind = "the file is no run, or cannot be read"
         else:
-            self.unread += times
+            self.lost += times
         message = ": ".join(filter(None, (error.field, error.expected)))
         self.add(error.line, kind, message, times=times)
 
@@ -267,17 +275,22 @@ def check(
             times = sum(line.value == {} for line in records(run, bad))
         result.add_error(error, times)
         if not lines:
+            result.lines = result.lost
             _add_fallbacks(result, run)
             return result
         # The rest of the file is lost: how many lines, and which debates, is unknown.
-        result.unread = 0
         source = None
     for bad_line in bad.errors:
         result.add_error(bad_line)
 
-    result.lines = len(lines)
-    result.debates = len({debate.id for _, debate, _ in lines})
+    debates = {bad_line.line or 0: Debate() for bad_line in bad.errors}
+    # Of a line with a wrong verdict, the debate can be read.
+    with suppress(InputError):
+        for line in records(run, files.BadLines(skip=True)):
+            if line.number in debates:
+                debates[line.number] = debate_of(line.value)
     for number, debate, evaluation in lines:
+        debates[number] = debate
         result.turns += 1 if kind is Kind.RESPONSES else len(debate.turns)
         if not debate.turns and evaluation is not None and debate.wire:
             result.add(number, "the debate is lost", "its verdicts count as no", "warning")
@@ -299,14 +312,14 @@ def check(
         else:
             _check_debate(result, number, debate, index, words)
 
+    result.lines = len(debates)
+    result.lost = sum(not debate.turns for debate in debates.values())
+    result.debates = result.lines - result.lost
+    if kind is Kind.RESPONSES:  # a debate has a line for each of them
+        result.debates = len({debate.id for _, debate, _ in lines})
     of_input: Counter[str] = Counter()
     if source:
-        unread = {bad_line.line or 0: Debate() for bad_line in bad.errors}
-        # Of a line with a wrong verdict, the debate can be read.
-        for line in records(run, files.BadLines(skip=True)):
-            if line.number in unread:
-                unread[line.number] = debate_of(line.value)
-        of_input = _compare_with_input(result, lines, unread, source)
+        of_input = _compare_with_input(result, lines, debates, source)
     if kind is not Kind.RESPONSES:
         claims = {number: debate.claim for number, debate, _ in lines}
         of_run = Counter(claims.values())
@@ -439,13 +452,12 @@ def read_inputs(source: Path, bad: files.BadLines) -> list[Debate]:
 
 
 def _compare_with_input(
-    result: Validation, lines: list[_Line], unread: dict[int, Debate], source: Path
+    result: Validation, lines: list[_Line], debates: dict[int, Debate], source: Path
 ) -> Counter[str]:
     """Compare a run with its input, and return how often the input has each claim.
 
     Debates are matched by their claims, responses by the messages before them. A line without a
-    claim, or whose debate cannot be read (`unread`), has the debate of its place, if no other line
-    has it.
+    claim, or whose debate cannot be read, has the debate of its place, if no other line has it.
     """
     bad = files.BadLines(skip=True)
     inputs = read_inputs(source, bad)
@@ -462,11 +474,10 @@ def _compare_with_input(
     if result.kind == Kind.RESPONSES:
         what = "response"
         key_of = digests
-        lines = [
-            (number, debate.before_response(len(debate.turns) - 1), None)
-            for number, debate, _ in lines
-            if debate.turns
-        ]
+        debates = {
+            number: debate.before_response() if debate.turns else debate
+            for number, debate in debates.items()
+        }
         is_last_only = read_status(Path(result.path)).get("identity", {}).get("last_only")
         inputs = [
             debate.before_response(turn)
@@ -474,7 +485,6 @@ def _compare_with_input(
             for turn in range(len(debate.turns))[-1 if is_last_only else 0 :]
         ]
     has_keys = any(map(key_of, inputs))
-    debates = unread | {number: debate for number, debate, _ in lines}
     keys = {number: key_of(debate) if has_keys else None for number, debate in debates.items()}
     rest: dict[object, list[int]] = {}
     for place, debate in enumerate(inputs):
@@ -490,7 +500,7 @@ def _compare_with_input(
         result.add(
             None,
             f"the number of {what}s is not the input's",
-            f"{len(numbers)} {what}s, and {source} has {len(inputs)}",
+            f"{result.counts}, and {source} has {count_of(len(inputs), what)}",
         )
     else:
         for place, number in enumerate(numbers):
