@@ -163,7 +163,7 @@ def test_runs_are_called_by_their_files_with_their_plugins_below() -> None:
     assert page.data["report"]["abouts"] == abouts
     assert "runs from different indexes: team1; team2" in page.words
     touche_rad("score", *runs, err="runs from different indexes: team1; team2")
-    Path("verbatim.jsonl.status.json").unlink()
+    Path("verbatim.jsonl.status.json").write_text("{")
     judge(Path("verbatim.jsonl"), "length", runs[1], "--restart")  # the lines name the debater, too
     page = report_page(runs)
     assert page.data["report"]["abouts"] == abouts

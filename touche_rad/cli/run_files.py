@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
+from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
@@ -163,7 +164,8 @@ def run_on_files(
         content = {} if session.criteria.official else session.criteria.model_dump(mode="json")
         setup: Setup = {"demo": demo, "criteria": content}
         if work.verb == "judge":
-            setup["judged"] = read_status(job.source)
+            with suppress(UserError):  # a damaged status is not needed
+                setup["judged"] = read_status(job.source)
         settings = RunOptions(
             parallel(options, model=model is not None),
             bad=files.BadLines(skip=options.skip_bad),
