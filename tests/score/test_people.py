@@ -232,6 +232,7 @@ def test_labels_of_some_turns_are_corrected_by_a_judge() -> None:
     assert len(plain["notes"]) == len(report["notes"]) == 1
     shown = touche_rad("score --correct", *words, out="estimated share of yes of").out
     assert "each category" not in shown
+    assert "--pairs" not in touche_rad("score", "team1.jsonl", words[2]).out
     for before, row in zip(plain["rows"], report["rows"], strict=True):
         truth = LABELS[row["run"].partition(".")[0]].mean()
         assert abs(row["yes"] - truth) < 0.08

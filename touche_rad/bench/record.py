@@ -177,4 +177,7 @@ def differing_files(results: Path) -> Iterator[str]:
             continue
         digest = sha256_of(path)
         if digest != expected:
-            yield f"{path}: SHA-256 is {digest}, the record has {expected}"
+            yield (
+                f"{path}: was changed: run the bench again (SHA-256 is {digest}, the record has "
+                f"{expected})"
+            )

@@ -251,6 +251,7 @@ def score_runs(
         if not options.correct or ProblemKind.MISSING_DEBATE not in kinds:
             return report
     _refuse(options, ("strict", "exclude", "output", "per"), "labels of several debaters")
+    how["compare"] = options.pairs
     return score_people(runs, truth, correct=options.correct, **how)
 
 
