@@ -6,6 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from statistics import fmean
 from typing import Any, Final, Literal
 
+from pydantic import Field
+
 from touche_rad.records import FrozenRecord
 from touche_rad.score.reports import COMPARISON_COLUMNS, RANKS
 from touche_rad.score.result import RunComparison, rank_text
@@ -209,6 +211,8 @@ class ContestReport(Printed):
     rows: Sequence[ContestRow]
     """Of each dimension, best first."""
     comparisons: Sequence[RunComparison] = ()
+    shows_pairs: bool = Field(True, exclude=True)
+    """Whether the terminal shows the comparisons."""
     shares: Sequence[ShareRow] = ()
     biases: Sequence[BiasRow] = ()
     same: tuple[SameRow, ...] = ()
@@ -280,7 +284,7 @@ class ContestReport(Printed):
             yield table({"{label}": dimension, **SCORE_COLUMNS}, rows)
         if any(row.rank != row.place for row in self.rows):
             yield [RANKS]
-        yield table(COMPARISON_COLUMNS, self.comparisons)
+        yield table(COMPARISON_COLUMNS, self.comparisons if self.shows_pairs else ())
         yield table(SHARE_COLUMNS, () if self.rows else self.shares)
         yield table(SIDE_COLUMNS, self.sides)
         yield table(BIAS_COLUMNS, self.biases)

@@ -173,7 +173,7 @@ def score_contests(
         samples: Number of bootstrap samples of debates.
         seed: Random seed of the bootstrap.
         against: Compute errors against the winner of each debate, or against each vote.
-        compare: Whether the report has the comparisons that the ranks are from.
+        compare: Whether the terminal shows the comparisons that the ranks are from.
         bad: What to do with bad lines of the runs.
     """
     contests = _read_truth(truth)
@@ -222,7 +222,8 @@ def score_contests(
         samples=samples,
         seed=seed,
         rows=rows,
-        comparisons=comparisons if compare else (),
+        comparisons=comparisons,
+        shows_pairs=compare,
         shares=shares,
         biases=biases,
         same=tuple(same_winners(judgements_of)),

@@ -309,7 +309,7 @@ def _against_baseline(
     elif len(runs) == 1:
         subject = f"{runs[0]} beats {baseline}"
     if rows[0]:
-        subject += f": {words.tested(rows[0])} over {count_of(len(runs), 'comparison')}"
+        subject += f": {words.tested(rows[0])}"
     relations = [f"{relation} on {names_of(on)}" for relation, on in groups.items() if on]
     return "; ".join([subject, *relations])
 

@@ -185,6 +185,8 @@ class RunComparison(FrozenRecord):
     high: float | None = None
     p: float | None = None
     p_holm: float | None = None
+    family: int = 0
+    """How many comparisons `p_holm` is corrected for."""
 
     @property
     def significant(self) -> bool:

@@ -236,5 +236,9 @@ def compare_runs(
                     p=p if units >= FEWEST_FOR_TEST else None,
                 )
             )
-    corrected = iter(holm([row.p for row in rows if row.p is not None]))
-    return [row if row.p is None else row.replace(p_holm=next(corrected)) for row in rows]
+    corrected = holm([row.p for row in rows if row.p is not None])
+    family = len(corrected)
+    return [
+        row if row.p is None else row.replace(p_holm=corrected.pop(0), family=family)
+        for row in rows
+    ]

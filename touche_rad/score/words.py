@@ -8,9 +8,12 @@ from typing import Final
 from touche_rad.score.result import SIGNIFICANT, RunComparison, RunFault, exact
 from touche_rad.score.significance import FEWEST_FOR_TEST
 from touche_rad.score.tables import NONE, fixed
+from touche_rad.text import count_of
 
 _NAMES_IN_SENTENCE: Final = 4
 """Names in a sentence before the rest is counted."""
+_DETAILED: Final = 2
+"""Names of which a sentence has the differences."""
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -41,16 +44,16 @@ def between(low: float | None, high: float | None) -> str:
 
 def tested(row: RunComparison) -> str:
     """Return a difference with its interval and its corrected p, if it has them."""
-    return f"{signed(row.difference)} {_limits(row.low, row.high, row.p_holm)}".rstrip()
+    return f"{signed(row.difference)} {_limits(row, row.low, row.high)}".rstrip()
 
 
-def _limits(low: float | None, high: float | None, p: float | None) -> str:
-    if p is None:
+def _limits(row: RunComparison, low: float | None, high: float | None) -> str:
+    if row.p_holm is None:
         return ""
-    corrected = probability(p)
+    corrected = probability(row.p_holm)
     if not corrected.startswith("<"):
         corrected = f"= {corrected}"
-    return f"{between(low, high)}, p (Holm) {corrected}"
+    return f"{between(low, high)}, p (Holm) {corrected} over {count_of(row.family, 'comparison')}"
 
 
 def probability(p: float | None) -> str:
@@ -116,7 +119,7 @@ def ranking_in_words(
         elif row is not None and row.low is not None and row.high is not None:
             # The tested difference is second minus leader; the sentence has it the other way.
             lead += ", significantly" if row.significant else ", not significantly"
-            lead += f" ({_limits(-row.high, -row.low, row.p_holm)})"
+            lead += f" ({_limits(row, -row.high, -row.low)})"
         sentences.append(f"{lead}.")
         equal = [run for run in others if not _is_significant(difference(run, leader))]
         if equal:
@@ -134,9 +137,13 @@ def ranking_in_words(
             groups.setdefault(relation, []).append(run)
         for relation, names in groups.items():
             sentence = f"{are(names)} {relation} the baseline {baseline} ({number(baseline_value)})"
-            row = difference(names[0], baseline)
-            if len(names) == 1 and row is not None and row.low is not None:
-                sentence += f": {tested(row)}"
+            details = []
+            for name in names[:_DETAILED]:
+                row = difference(name, baseline)
+                if row is not None and row.low is not None:
+                    details.append(tested(row) if len(names) == 1 else f"{name} {tested(row)}")
+            if details:
+                sentence += f": {'; '.join(details)}"
             sentences.append(f"{sentence}.")
     return sentences
 
