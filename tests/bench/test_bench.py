@@ -136,9 +136,6 @@ def test_a_bench_says_of_its_judges_what_judge_and_score_say(tmp_path: Path, ind
     runs = [Path(f"out/labelled/seed-0/{judge}.jsonl") for judge in ("length", "grounded")]
     scored = touche_rad("score", *runs, "labels.jsonl").out
     assert "significantly (" in scored
-    sentences = " ".join(scored.split())
-    assert "the baseline always-yes (.85): grounded +" in sentences
-    assert sentences.count(" over 2 comparisons") == 2, "not significant, because two are compared"
     assert scored.partition("\n\n")[0] in ended.out
     words = ("judge", "debates.jsonl", "-j", "grounded", "-o", "judged.jsonl")
     touche_rad(*words, *(["-i", index] if index else []))

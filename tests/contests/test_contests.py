@@ -317,10 +317,7 @@ def test_panels_are_sorted_ranked_and_compared() -> None:
     pairs = {(row["run"], row["against"]): row for row in result["comparisons"]}
     assert pairs["run1", "run2"]["p_holm"] < 0.05
     assert pairs["run2", "always pro"]["p_holm"] > 0.05
-    shown = touche_rad(*words).out
-    first_sentences = shown.partition("\n\n")[0]
-    assert "run1 is significantly worse than the baseline always pro" in first_sentences
-    assert touche_rad(*words[:-1]).out.startswith(f"{first_sentences}\n\n")
+    touche_rad(*words[:-1], out="run1 is significantly worse than the baseline always pro")
     csv = touche_rad(*words, "--csv").out
     assert "run1,run2,accuracy on general," in csv
     (board,) = boards_of(score_runs(contests, poor, good))
