@@ -25,7 +25,6 @@ from touche_rad.score.tables import (
 )
 from touche_rad.score.words import (
     between,
-    by_pair,
     ranking_in_words,
     too_few,
 )
@@ -243,6 +242,7 @@ class ContestReport(Printed):
         # A random guess has no samples to compare with.
         best = next((row for row in constants if row.accuracy_low is not None), constants[0])
         first = next(row for row in rows if row not in constants)
+        measure = f"accuracy on {dimension}"
         return [
             cell(
                 "{label}: accuracy on {dimension} {accuracy:percent} (95 %: {interval_text}).",
@@ -254,7 +254,8 @@ class ContestReport(Printed):
                     {row.label: row.accuracy or 0.0 for row in rows if row.rank},
                     {best.run: best.accuracy or 0.0},
                     "accuracy",
-                    by_pair(self.comparisons, f"accuracy on {dimension}"),
+                    [row for row in self.comparisons if row.measure == measure],
+                    measure,
                 )
             ),
         ]

@@ -31,8 +31,8 @@ class Coefficient(FrozenRecord):
 
     def __format__(self, _: str) -> str:
         """Return the value, with its interval if there are enough debates."""
-        interval_of_value = cell(" [{low:z.2f}, {high:z.2f}]", self)
-        return cell("{value:z.2f}", self) + interval_of_value.removeprefix(NONE)
+        interval_of_value = cell(" [{low:.2f}, {high:.2f}]", self)
+        return cell("{value:.2f}", self) + interval_of_value.removeprefix(NONE)
 
 
 class PairRow(FrozenRecord):

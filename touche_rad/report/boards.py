@@ -52,17 +52,17 @@ _P_OF_BASELINE: Final = (
 _OF_PANELS: Final[Columns] = {
     "{rmse:.1f}": "RMSE",
     "{mae:.1f}": "MAE",
-    "{pearson:z.2f}": "Pearson",
-    "{kendall:z.2f}": "Kendall",
+    "{pearson:.2f}": "Pearson",
+    "{kendall:.2f}": "Kendall",
     "{completed:percent}": "done",
 }
 _MEASURES: Final[Columns] = {
-    "{precision:z.2f}": "precision",
-    "{recall:z.2f}": "recall",
-    "{kappa:z.2f}": "exact kappa",
-    "{weighted_kappa:z.2f}": "weighted kappa",
-    "{rmse:z.2f}": "RMSE",
-    "{spearman:z.2f}": "Spearman",
+    "{precision:.2f}": "precision",
+    "{recall:.2f}": "recall",
+    "{kappa:.2f}": "exact kappa",
+    "{weighted_kappa:.2f}": "weighted kappa",
+    "{rmse:.2f}": "RMSE",
+    "{spearman:.2f}": "Spearman",
 }
 """The measures of a criterion that an opened row shows, beside its errors."""
 

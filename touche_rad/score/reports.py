@@ -43,7 +43,6 @@ from touche_rad.score.tables import (
 from touche_rad.score.units import Row, debate_rows
 from touche_rad.score.words import (
     between,
-    by_pair,
     names_of,
     number,
     ranking_in_words,
@@ -58,8 +57,8 @@ _OFFICIAL_FAULTS: Final = {
 COMPARISON_COLUMNS: Columns = {
     "{run} – {against}": "runs",
     "{measure}": "measure",
-    "{difference:z.3f}": "diff.",
-    "[{low:z.3f}, {high:z.3f}]": "95 %",
+    "{difference:.3f}": "diff.",
+    "[{low:.3f}, {high:.3f}]": "95 %",
     "{p:.4f}": "p",
     "{p_holm:.4f}": "p (Holm)",
 }
@@ -154,7 +153,7 @@ class Report(Printed):
         sentence = f"{leader}: {what} {number(runs[leader])} {limits}".rstrip()
         sentences = too_few(units, count)
         if not sentences:
-            sentences = ranking_in_words(runs, baselines, what, by_pair(self.comparisons, measure))
+            sentences = ranking_in_words(runs, baselines, what, self.comparisons, measure)
         verb = "Ranked" if has_ranks else "Compared"
         ranked_as = [f"{verb} as {kind}."] if kind and len(self.runs) > 1 else []
         return [f"{sentence}.", *sentences, *ranked_as]

@@ -56,7 +56,7 @@ from touche_rad.score.tables import (
 )
 from touche_rad.score.units import Row, turn_rows
 from touche_rad.score.validation import read_inputs
-from touche_rad.score.words import faults_in_words, names_of, number, signed
+from touche_rad.score.words import faults_in_words, number
 
 
 class YesRow(FrozenRecord):
@@ -120,7 +120,7 @@ class ShareReport(Report):
             reason = f"Not ranked: {self.not_ranked}."
             shares = [f"{row.run} {number(means[row.run].yes)}" for row in self.ranking if means]
             return [reason, f"{what.capitalize()}: {', '.join(shares)}."] if means else [reason]
-        sentences = self._in_words(
+        return self._in_words(
             means,
             "yes",
             what,
@@ -129,16 +129,6 @@ class ShareReport(Report):
             self.claims,
             "debaters: the runs have different responses" if self.truth else "",
         )
-        for ranked in self.ranking[1:3]:  # the next two, which a baseline may be
-            pair = (ranked.run, self.ranking[0].run)
-            parts = [
-                f"{row.measure} ({signed(row.difference)})"
-                for row in self.comparisons
-                if row.significant and (row.run, row.against) == pair
-            ]
-            if parts:
-                sentences.append(f"{' − '.join(pair)}, significantly: {names_of(parts)}.")
-        return sentences
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""

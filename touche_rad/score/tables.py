@@ -227,9 +227,13 @@ def csv_rows(rows: Iterable[Iterable[object]]) -> str:
 
 
 def fixed(value: float, form: str) -> str:
-    """Write a number as pages do: a 5 goes up, no zero before the point, and a true minus."""
+    """Write a number as pages do: a 5 goes up, and a true minus.
+
+    There is no zero before the point, and no sign before 0.
+    """
     text = format(value + math.copysign(1e-9, value), form)
-    return re.sub(r"^([-+]?)0\.", r"\1.", text).replace("-", "−")
+    text = re.sub(r"^([-+]?)0\.", r"\1.", text).replace("-", "−")
+    return text if text.strip("+−.0") else text.lstrip("+−")
 
 
 class _Cells(Formatter):

@@ -18,13 +18,12 @@ _DETAILED: Final = 2
 
 def number(value: float | None, digits: int = 2) -> str:
     """Format a value, such as `.80`; a dash if there is none."""
-    return NONE if value is None else fixed(value, f"z.{digits}f")
+    return NONE if value is None else fixed(value, f".{digits}f")
 
 
 def signed(value: float) -> str:
     """Format a difference, such as `+.03`; one that is near 0 has a third digit."""
-    sign = "+" if value >= 0.0005 else ""
-    return sign + number(value, 2 + _is_near_0(value))
+    return fixed(value, f"+.{2 + _is_near_0(value)}f")
 
 
 def _is_near_0(value: float) -> bool:
@@ -97,54 +96,71 @@ def tied_first(runs: Mapping[str, float]) -> list[str]:
 
 
 def ranking_in_words(
-    runs: Mapping[str, float], baselines: Mapping[str, float], measure: str, difference: Difference
+    runs: Mapping[str, float],
+    baselines: Mapping[str, float],
+    what: str,
+    comparisons: Sequence[RunComparison],
+    measure: str,
 ) -> list[str]:
     """Say who leads, who does not differ significantly, and who beats each baseline.
 
     Args:
         runs: The value of each run, best first.
         baselines: The value of each baseline.
-        measure: What the values are.
-        difference: Returns the paired difference of two runs.
+        what: What the values are.
+        comparisons: The paired differences of runs, also in other measures.
+        measure: The measure of the values in the comparisons.
     """
+    difference = by_pair(comparisons, measure)
     sentences: list[str] = []
+
+    def differing(run: str, against: str) -> str:
+        """Name the other measures in which a run differs significantly from another one."""
+        measures = [
+            f"{row.measure} ({signed(row.difference)})"
+            for row in comparisons
+            if row.significant and (row.run, row.against) == (run, against)
+            if row.measure != measure
+        ]
+        return f"significantly different on {names_of(measures)}" if measures else ""
+
+    def compare(names: Iterable[str], against: str, value: float, description: str) -> None:
+        """Add a sentence for all runs that relate to another one in the same way."""
+        groups: dict[str, list[str]] = {}
+        for run in names:
+            row = difference(run, against)
+            relation = "not significantly different from"
+            if row is not None and row.significant:
+                better = "better" if runs[run] > value else "worse"
+                relation = f"significantly {better} than"
+            groups.setdefault(relation, []).append(run)
+        for relation, group in groups.items():
+            details = []
+            for run in group[:_DETAILED]:
+                row = difference(run, against)
+                if row is not None and row.p_holm is not None:
+                    detail = tested(row) if len(group) == 1 else f"{run} {tested(row)}"
+                    details.append(", ".join(filter(None, [detail, differing(run, against)])))
+            parts = [f"{are(group)} {relation} {description}", "; ".join(details)]
+            sentences.append(f"{': '.join(filter(None, parts))}.")
+
     if len(runs) > 1:
         leader, second, *others = runs
         row = difference(second, leader)
         gain = runs[leader] - runs[second]
         size = signed(gain).removeprefix("+") if gain >= 0.0005 else "less than .001"
-        lead = f"{leader} leads {second} by {size} {measure}"
+        lead = f"{leader} leads {second} by {size} {what}"
         if second in tied_first(runs):
-            lead = f"{leader} and {second} have the same {measure}"
+            lead = f"{leader} and {second} have the same {what}"
         elif row is not None and row.low is not None and row.high is not None:
             # The tested difference is second minus leader; the sentence has it the other way.
             lead += ", significantly" if row.significant else ", not significantly"
             lead += f" ({_limits(row, -row.high, -row.low)})"
-        sentences.append(f"{lead}.")
-        equal = [run for run in others if not _is_significant(difference(run, leader))]
-        if equal:
-            sentences.append(f"{are(equal)} not significantly different from {leader}.")
-        worse = [run for run in others if run not in equal]
-        if worse:
-            sentences.append(f"{are(worse)} significantly worse than {leader}.")
-    for baseline, baseline_value in baselines.items():
-        groups: dict[str, list[str]] = {}
-        for run, value in runs.items():
-            relation = "not significantly different from"
-            if _is_significant(difference(run, baseline)):
-                better = "better" if value > baseline_value else "worse"
-                relation = f"significantly {better} than"
-            groups.setdefault(relation, []).append(run)
-        for relation, names in groups.items():
-            sentence = f"{are(names)} {relation} the baseline {baseline} ({number(baseline_value)})"
-            details = []
-            for name in names[:_DETAILED]:
-                row = difference(name, baseline)
-                if row is not None and row.low is not None:
-                    details.append(tested(row) if len(names) == 1 else f"{name} {tested(row)}")
-            if details:
-                sentence += f": {'; '.join(details)}"
-            sentences.append(f"{sentence}.")
+        on_measures = differing(second, leader)
+        sentences.append(f"{lead}; {second} is {on_measures}." if on_measures else f"{lead}.")
+        compare(others, leader, runs[leader], leader)
+    for baseline, value in baselines.items():
+        compare(runs, baseline, value, f"the baseline {baseline} ({number(value)})")
     return sentences
 
 
@@ -159,10 +175,6 @@ def are(names: Sequence[str]) -> str:
     """Join names as the subject of a sentence."""
     verb = "is" if len(names) == 1 else "are"
     return f"{names_of(names)} {verb}"
-
-
-def _is_significant(row: RunComparison | None) -> bool:
-    return row is not None and row.significant
 
 
 def by_pair(rows: Iterable[RunComparison], measure: str) -> Difference:
