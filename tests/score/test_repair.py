@@ -218,6 +218,7 @@ def test_a_run_is_repaired_with_its_input(runs: Path, name: str, kind: str) -> N
     is_lost = name.startswith("a line") or name == "a record is lost"
     ended = touche_rad(*words, "--fix", "-o", out, code=is_played and is_lost)
     assert ("on its line of the input" in ended.out) == (name == "the order is another")
+    assert ("a lost debate added" in ended.out) == (name == "a line is missing")
     result = read_records(out)
     assert changed_lines(good, result) == [3] * is_lost
     if is_played:

@@ -61,7 +61,7 @@ def repair(run: Path, source: Path | None = None) -> Repair:
             # As `judge` writes a lost debate.
             and not (is_judged and object_of(value["simulation"]).get("userTurns") == [])
         ):
-            result.done["a line that cannot be read replaced"] += 1
+            result.done[REPLACED] += 1
             value = {}  # a lost debate
         rows.append(value)
     if source:
@@ -76,6 +76,8 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     return result
 
 
+REPLACED: Final = "a line that cannot be read replaced"
+FILLED: Final = "an empty record replaced by the lost debate"
 _Key = tuple[str, ...]
 """By what a debate is found: the digests of its texts, or the claim if it was to be played."""
 NO_CLAIM: Final = ("",)
@@ -111,18 +113,23 @@ def _arrange(
     if NO_CLAIM in rows_of or (without_claim and not all(rows_of.values())):
         return rows
     result.done["a debate without a claim left out"] = without_claim
-    lost = "a lost debate with a no for each verdict" if is_judged else "a line for a lost debate"
+    empty = [at for at, row in enumerate(rows) if not row]
     arranged = []
     order = []
-    for place, (key, record) in enumerate(inputs):
+    for key, record in inputs:
+        if not rows_of[key] and empty:
+            rows_of[key].append((empty.pop(0), dict(record)))
+            result.done[FILLED] += is_judged
         if not rows_of[key]:
-            result.done[lost] += is_judged or place >= len(rows) or bool(rows[place])
+            result.done["a line for a lost debate added"] += 1
             arranged.append(dict(record))
             continue
         at, row = rows_of[key].pop(0)
         order.append(at)
         arranged.append(row)
     moved = sum(starmap(ne, zip(order, sorted(order), strict=True)))
+    result.done[FILLED] -= result.done[REPLACED]
+    result.done["an empty record left out"] = len(empty)
     result.done["a debate put on its line of the input"] = moved
     result.done["a second copy of a debate dropped"] = sum(map(len, rows_of.values()))
     return arranged

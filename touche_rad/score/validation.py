@@ -557,7 +557,7 @@ def _compare_with_input(
     for number, debate, evaluation in lines:
         expected = inputs[places[number]] if number in places else Debate()
         if evaluation is not None and expected.turns and not debate.turns:
-            result.add(number, "the debate is lost", "the input has it")
+            result.add(number, "a debate of the input is lost", "the input has it")
         if not (expected.turns and debate.turns):
             continue
         if evaluation is None and expected.user_texts != debate.user_texts:
