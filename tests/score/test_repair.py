@@ -17,6 +17,7 @@ from touche_rad.criteria import grice
 from touche_rad.demo import demo_file
 
 CLAIMS = demo_file("claims.tsv")
+OUT = "new.jsonl"
 Row = dict[str, Any]
 Rows = list[Any]
 
@@ -80,12 +81,11 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, name: str) -> N
     {**IN_A_SIMULATION, **IN_AN_EVALUATION}[name](rows[3])
     wrong = run_file("wrong.jsonl", rows)
     before = wrong.read_bytes()
-    out = "new.jsonl"
     options = ("--input", source, "-i", demo_index_path)
-    touche_rad("check --fix", wrong, *options, "-o", out, out="repaired     ")
-    touche_rad("check", out, *options)
+    touche_rad("check --fix", wrong, *options, "-o", OUT, out="repaired     ")
+    touche_rad("check", OUT, *options)
     assert wrong.read_bytes() == before
-    result = read_records(out)
+    result = read_records(OUT)
     assert utterances(result) == utterances(good)
     assert changed_lines(good, result) in ([], [3])
     if name not in ("citations are null", "citations are missing", "the response is missing"):
@@ -96,9 +96,8 @@ def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path) -> None:
     rows = read_records(runs / "evaluations.jsonl")
     verdicts(rows[3])["Quality"] = {"score": None, "explanation": "", "milliseconds": 7}
     wrong = run_file("wrong.jsonl", rows)
-    out = "new.jsonl"
-    touche_rad("check --fix", wrong, "-o", out)
-    quality = verdicts(read_records(out)[3])["Quality"]
+    touche_rad("check --fix", wrong, "-o", OUT)
+    quality = verdicts(read_records(OUT)[3])["Quality"]
     assert quality.pop("explanation") == quality.pop("fallback") != ""
     assert quality == {"score": 0, "milliseconds": 7}
 
@@ -112,13 +111,12 @@ def test_what_needs_a_new_answer_is_not_repaired(runs: Path, demo_index_path: Pa
     wrong = run_file("wrong.jsonl", rows)
     with wrong.open("a") as file:
         file.write('{"simulation": \n')
-    out = "new.jsonl"
-    ended = touche_rad("check --fix --json", wrong, "-i", demo_index_path, "-o", out, code=1)
+    ended = touche_rad("check --fix --json", wrong, "-i", demo_index_path, "-o", OUT, code=1)
     (record,) = ended.json
     assert list(record["repaired"].values()) == [1]
     faults = {finding["line"] for finding in record["findings"] if finding["level"] == "fault"}
     assert faults == {1, 2, 3, 11}
-    result = read_records(out)
+    result = read_records(OUT)
     assert result[1] == {}
     assert result[10] == {}
     assert result[3] == rows[3]
@@ -156,26 +154,23 @@ def named_rows(runs: Path) -> Rows:
 
 def test_a_debate_that_is_there_twice_stays_so(named_rows: Rows) -> None:
     run = run_file("run.jsonl", [*named_rows, named_rows[0]])
-    out = "new.jsonl"
-    touche_rad("check --fix", run, "-o", out, code=1, err="this is a copy", out="line 11 ")
-    assert read_records(out) == read_records(run)
+    touche_rad("check --fix", run, "-o", OUT, code=1, err="this is a copy", out="line 11 ")
+    assert read_records(OUT) == read_records(run)
 
 
 def test_an_id_of_two_debates_is_changed(named_rows: Rows) -> None:
     for row in named_rows[1:3]:
         row["id"] = "d0"
     run = run_file("run.jsonl", named_rows)
-    out = "new.jsonl"
-    touche_rad("check --fix", run, "-o", out)
-    assert [row["id"] for row in read_records(out)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
+    touche_rad("check --fix", run, "-o", OUT)
+    assert [row["id"] for row in read_records(OUT)[:4]] == ["d0", "d0-2", "d0-3", "d3"]
 
 
 def test_an_unfit_run_stays_unfit(named_rows: Rows) -> None:
     run = run_file("run.jsonl", [*named_rows, named_rows[1] | {"id": 1}])
-    out = "new.jsonl"
     status = {**END_OF_RUN, "output": "run.jsonl", "demo": True}
     run.with_name("run.jsonl.status.json").write_text(json.dumps(status))
-    for words in (("check", run, "--fix", "-o", out), ("check", out)):
+    for words in (("check", run, "--fix", "-o", OUT), ("check", OUT)):
         touche_rad(*words, code=1, out="demo index")
 
 
@@ -211,15 +206,14 @@ def test_a_run_is_repaired_with_its_input(runs: Path, name: str, kind: str) -> N
     rows = copy.deepcopy(good)
     DAMAGES[name](rows)
     wrong = run_file("wrong.jsonl", rows)
-    out = "new.jsonl"
     is_played = kind == "simulations"
     source = CLAIMS if is_played else runs / "simulations.jsonl"
     words = ("check", wrong, "--input", source)
     is_lost = name.startswith("a line") or name == "a record is lost"
-    ended = touche_rad(*words, "--fix", "-o", out, code=is_played and is_lost)
+    ended = touche_rad(*words, "--fix", "-o", OUT, code=is_played and is_lost)
     assert ("on its line of the input" in ended.out) == (name == "the order is another")
     assert ("a lost debate added" in ended.out) == (name == "a line is missing")
-    result = read_records(out)
+    result = read_records(OUT)
     assert changed_lines(good, result) == [3] * is_lost
     if is_played:
         assert ("--fix" in touche_rad(*words, code=1).out) == (name != "a record is lost")
@@ -288,9 +282,8 @@ def test_a_debate_of_an_empty_line_of_the_parameter_file_is_left_out(runs: Path)
     wrong = run_file("wrong.jsonl", [*good, empty])
     words = ("check", wrong, "--input", CLAIMS)
     touche_rad(*words, code=1, out=":11: a debate without a claim: the parameter file has an")
-    out = "new.jsonl"
-    touche_rad(*words, "--fix", "-o", out)
-    assert read_records(out) == good
+    touche_rad(*words, "--fix", "-o", OUT)
+    assert read_records(OUT) == good
     # It may be the debate on the claim that no other line has.
     run_file(wrong, [*good[1:], empty, empty])
     touche_rad(*words, "--fix", "-o", "same.jsonl", code=1, err="this is a copy")
