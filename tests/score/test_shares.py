@@ -279,19 +279,17 @@ def test_pairs_compare_with_a_baseline() -> None:
     assert (first["rank"], first["debates"], first["p_holm"]) == ("1", "10 of 10", "")
     assert float(second["mean"]) > float(second["mean_low"])
     assert 0 < float(second["p_holm"]) <= 1
-    touche_rad("report grounded.j.jsonl verbatim.j.jsonl -o page.html")
-    (board,) = Page("page.html").data["report"]["boards"]
-    assert "rank,run,baseline,debates,turns,p_holm,mean," in unquote(board["tables"][0]["csv"])
     near = "(did you mean 'verbatim.j.jsonl'?)"
     touche_rad(pairs, "verbatin.j", code=2, err=near)
     shown = touche_rad(pairs, "verbatim.j").out
     assert "* baseline, without a rank." in shown
     assert "over all comparisons of the measure that ranks" in shown
-    touche_rad(
-        "report grounded.j.jsonl verbatim.j.jsonl -o page.html --replace --baseline verbatim.j"
-    )
-    rows = Page("page.html").data["report"]["boards"][0]["rows"]
-    assert [row["run"] for row in rows if row["baseline"]] == ["verbatim.j"]
+    touche_rad("report grounded.j.jsonl verbatim.j.jsonl -o page.html --baseline verbatim.j")
+    (board,) = Page("page.html").data["report"]["boards"]
+    assert [row["run"] for row in board["rows"] if row["baseline"]] == ["verbatim.j"]
+    assert "rank,run,baseline,debates,turns,p_holm,mean," in unquote(board["tables"][0]["csv"])
+    assert board["title"].startswith("No run beats verbatim.j; grounded.j: .00 [")
+    assert board["columns"][-1] == ["p (Holm)", "against grounded.j"]
     touche_rad("report verbatim.jsonl --baseline verbatim.jsonl -o x.html", code=2, err="rank")
 
 

@@ -7,7 +7,7 @@ interval, and cells under `columns`. Tables that few readers need are `tables`, 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 from urllib.parse import quote, urlencode
 
@@ -135,7 +135,7 @@ def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
     """Add the p-values against the first, and a table of all measures, whose CSV has all digits."""
     table = _page_table("All measures", report.board())
     if report.comparisons:
-        content["columns"].append(["p (Holm)", "against the first"])
+        content["columns"].append(["p (Holm)", f"against {report.first}"])
         content["note"] += f" {INTERVAL_AND_P}"
         table["heads"].append("p (Holm)")
         for row, measures in zip(content["rows"], table["rows"], strict=True):
@@ -240,15 +240,6 @@ def _judgements(report: JudgementReport) -> Board:
                 "details": page_table(f"{run} by criterion", heads_of_details, details),
             }
         )
-    title = lead(rows, report.measure)
-    runs = [row for row in rows if not row["baseline"]]
-    if runs and measured and any(row.p_holm is not None for row in report.comparisons):
-        title = _against_baseline(
-            [row["run"] for row in runs],
-            base,
-            by_pair(report.comparisons, MEAN),
-            zip(measured, runs[0]["cells"], strict=False),
-        )
     tables = [
         _page_table(f"{row.run}, {row.maxim}: labels by answers", counts)
         for row, counts in report.confusions()
@@ -258,7 +249,7 @@ def _judgements(report: JudgementReport) -> Board:
         for criterion in measured
     ]
     return board(
-        title,
+        _against_baseline(report, base) or lead(rows, report.measure),
         rows,
         report.measure,
         text=report.sentences(),
@@ -290,28 +281,35 @@ def _errors(row: JudgementRow, criterion: Criterion) -> list[object]:
     return values
 
 
-def _against_baseline(
-    runs: Sequence[str],
-    baseline: str,
-    difference: words.Difference,
-    deltas: Iterable[tuple[Criterion, tuple[float, bool]]],
-) -> str:
-    """Say who beats the baseline, and on which criteria the best run is better and worse."""
-    rows = [difference(run, baseline) for run in runs]
-    better = [row for row in rows if row and row.significant and row.difference > 0]
+def _against_baseline(report: JudgementReport | ShareReport, baseline: str) -> str:
+    """Say who beats a baseline, and on which criteria the best run is better and worse.
+
+    Empty if nothing is tested.
+    """
+    rows = [
+        row
+        for row in report.comparisons
+        if row.against == baseline and row.measure == MEAN and row.p_holm is not None
+    ]
+    if not rows:
+        return ""
+    best = rows[0].run
+    better = [row for row in rows if row.significant and row.difference > 0]
     groups: dict[str, list[str]] = {"better": [], "worse": []}
-    for criterion, (delta, sure) in deltas:
-        relation = ("better" if delta > 0 else "worse") if sure else "not significantly different"
-        groups.setdefault(relation, []).append(f"{criterion.title} ({signed(delta)})")
-    subject = f"{len(better)} of {len(runs)} runs beat {baseline}; {runs[0]}"
+    for criterion in report.criteria:
+        row = by_pair(report.comparisons, criterion.key)(best, baseline)
+        if row is not None:
+            relation = "better" if row.difference > 0 else "worse"
+            if not row.significant:
+                relation = "not significantly different"
+            groups.setdefault(relation, []).append(f"{criterion.title} ({signed(row.difference)})")
+    subject = f"{len(better)} of {len(rows)} runs beat {baseline}; {best}"
     if not better:
-        subject = f"No run beats {baseline}; {runs[0]}"
-    elif len(runs) == 1:
-        subject = f"{runs[0]} beats {baseline}"
-    if rows[0]:
-        subject += f": {words.tested(rows[0])}"
+        subject = f"No run beats {baseline}; {best}"
+    elif len(rows) == 1:
+        subject = f"{best} beats {baseline}"
     relations = [f"{relation} on {names_of(on)}" for relation, on in groups.items() if on]
-    return "; ".join([subject, *relations])
+    return "; ".join([f"{subject}: {words.tested(rows[0])}", *relations])
 
 
 def _ranked_rows(report: Report, field: str) -> Iterator[tuple[Board, Sequence[Any]]]:
@@ -357,17 +355,18 @@ def _shares(report: ShareReport) -> Board:
         tables = [page_table("Notes", ["note"], [[note] for note in report.notes])]
     if report.debates:
         heads.append(["debates", ""])
-    title = lead(rows, measure)
+    base = next((row["run"] for row in rows if row["baseline"]), "")
+    title = _against_baseline(report, base)
     claim, claims = ("claim with labels", "claims with labels") if report.truth else ("claim", "")
     pairs: Board = {}
     about_p = f" {_P_OF_BASELINE}" if report.baselines else ""
-    if report.not_ranked or len(report.runs) == len(report.baselines) + 1:
+    if not title and (report.not_ranked or len(report.runs) == len(report.baselines) + 1):
         title, *text = text
     if not report.not_ranked:
         names_of_shares = {part.key: f"{part.criterion.title} {part.category}" for part in measured}
         pairs = _pairs(report, MEAN, names_of_shares, report.claims)
     return board(
-        title.rstrip("."),
+        title.rstrip(".") or lead(rows, measure),
         rows,
         measure,
         text=text,

@@ -219,11 +219,15 @@ class Report(Printed):
         """Whether a run is a baseline, which has no rank."""
         return run in (BASELINE, *self.baselines)
 
+    @property
+    def first(self) -> str:
+        """The first run that is no baseline."""
+        return next((row.run for row in self.ranking if not self.is_baseline(row.run)), "")
+
     def p_against_first(self, run: str, measure: str) -> float | None:
         """Return the corrected p of the difference to the first run; None for itself."""
-        first = next((row.run for row in self.ranking if not self.is_baseline(row.run)), "")
         for row in self.comparisons:
-            if row.measure == measure and {row.run, row.against} == {run, first}:
+            if row.measure == measure and {row.run, row.against} == {run, self.first}:
                 return row.p_holm
         return None
 
