@@ -10,7 +10,15 @@ from urllib.parse import quote
 
 import pytest
 
-from tests.browser import TABLET, OpenPage, assert_accessible, assert_count, assert_fits
+from tests.browser import (
+    LAPTOP,
+    PHONE,
+    TABLET,
+    OpenPage,
+    assert_accessible,
+    assert_count,
+    assert_fits,
+)
 from tests.records import END_OF_RUN, read_records, write_lines, write_records
 from tests.report.makers import NASTY, NASTY_DEBATES, make_debate, write_evaluations
 from touche_rad import files
@@ -20,6 +28,8 @@ from touche_rad.report import write_report
 
 pytestmark = pytest.mark.services
 
+SCORE = '"score"'
+FALLBACK = '"fallback": "timeout", "score"'
 RELATION = '"Relation": {"score": 0.9'
 TITLE = ".reader h2"
 NUMBERS = """() => [rad.number(.825), rad.signed(-.003), rad.between(-.003, .041),
@@ -41,6 +51,10 @@ CITATIONS_AT_THE_START_OF_A_LINE = """() => [...Array(80).keys()].filter((number
   answer.style.width = `${140 + 4 * number}px`;
   return answer.querySelector('.ref').getBoundingClientRect().left <
     answer.getBoundingClientRect().left + 8; }).length"""
+HAS_ROOM = """({ scrollWidth, clientWidth, children }) => scrollWidth <= clientWidth &&
+  [...children[0].querySelectorAll('.ranking thead th')]
+    .every((head) => parseFloat(getComputedStyle(head).paddingRight) >= 4)"""
+POSITION = "document.querySelector('.pager .soft')?.textContent.match(/^\\D+ (\\d+ of \\d+)/)?.[1]"
 TAB_STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')]
   .filter(element => element.tabIndex >= 0 && element.checkVisibility()).length"""
 WORK = ("ScriptDuration", "LayoutDuration", "RecalcStyleDuration")
@@ -59,6 +73,8 @@ def judges(tmp_path_factory: pytest.TempPathFactory) -> str:
         write_evaluations(folder / f"{name}.jsonl", debates, score)
         for name, score in (("strict", 0.1), ("kind", 0.9))
     ]
+    for run, verdicts in zip(runs, (9, 5), strict=True):
+        run.write_text(run.read_text("utf-8").replace(SCORE, FALLBACK, verdicts), "utf-8")
     text = runs[1].read_text("utf-8").replace(RELATION, RELATION.replace("9", "1"), 1)
     identity = {"output": "kind.jsonl", "identity": {"judge": "length"}}
     write_records(folder / "kind.jsonl.status.json", END_OF_RUN | identity)
@@ -88,10 +104,9 @@ def twenty(tmp_path_factory: pytest.TempPathFactory) -> str:
     runs = []
     for number in range(20):
         run = write_evaluations(folder / f"team{number}-submission-run-1.jsonl", debates, 0.9)
-        lines = run.read_text("utf-8").splitlines()
-        for line in range(number):
-            lines[line] = lines[line].replace('"score": 0.9', '"score": 0.1')
-        runs.append(write_lines(run, lines))
+        text = run.read_text("utf-8").replace("0.9", "0.1", 12 * number)  # three turns a debate
+        run.write_text(text, "utf-8")
+        runs.append(run)
     return report_on(runs, folder)
 
 
@@ -102,14 +117,11 @@ def report_on(runs: list[Path], folder: Path) -> str:
 
 
 def position(page: Any) -> str:
-    text: str = page.locator(".pager .soft").inner_text()
-    return text
+    return str(page.evaluate(POSITION))
 
 
 def wait_for_position(page: Any, text: str) -> None:
-    page.wait_for_function(
-        "text => document.querySelector('.pager .soft')?.textContent === text", arg=text
-    )
+    page.wait_for_function(f"text => {POSITION} === text", arg=text)
 
 
 def add_filter(page: Any, **values: str) -> None:
@@ -274,11 +286,15 @@ def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
     link.click()
     page.wait_for_selector(".chips button >> nth=3")
     total = int(position(page).split(" of ")[1])
+    page.get_by_text(f"debate 1 of {total}, {count} turns").wait_for()
     for number in range(1, total + 1):
         wait_for_position(page, f"{number} of {total}")
         count -= page.locator(".turns button:not(.other)").count()
         page.keyboard.press("j")
     assert count == 0
+    page.get_by_role("link", name="Ranking").click()
+    page.get_by_label("kind: 5 fallbacks").click()
+    page.get_by_text("debate 1 of 1, 5 verdicts in 2 turns").wait_for()
 
 
 def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: Path) -> None:
@@ -289,6 +305,7 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     turn = records[2]["simulation"]["userTurns"][1]
     turn["systemResponse"]["response"]["fallback"] = "the model did not answer"
     write_records(runs[0], *records)
+    runs.append(write_records(tmp_path / "gone.jsonl", {**records[0], "simulation": {}}))
     page = open_page(write_report(runs, tmp_path / "r.html").page.as_uri())
     page.get_by_role("button", name="lost", exact=True).click()
     for name in ("lost", "late"):
@@ -302,6 +319,7 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     page.get_by_label("late: 1 fallback").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".turns button:not(.other)").inner_text() == "Turn 2"
+    assert_count(page, "option:text-is('gone')", 0)
 
 
 @pytest.mark.parametrize("phone", [False, True])
@@ -322,6 +340,7 @@ def test_two_rows_show_their_difference_and_the_turns(
     assert re.search(r"Quality \+?−?\.\d+ \[.*\]\s*Relation", pair.inner_text())
     assert "bold: significant" in pair.inner_text()
     assert page.get_by_text("A wider window shows more columns").is_visible() == phone
+    pair.locator("summary").click()
     pair.locator("li a").click()
     page.wait_for_selector(".reason .verdict:has-text('Relation')")
     assert_count(page, ".verdict-table tbody tr:not(.label)", 2)
@@ -331,6 +350,7 @@ def test_two_rows_show_their_difference_and_the_turns(
     for place in (0, 20):
         boxes.nth(place).check()
     assert page.evaluate(IS_IN_THE_WINDOW, ".pair")
+    assert page.locator(".pair").bounding_box()["height"] < 230  # rows stay in view
     assert "] significant" in page.locator(".pair").inner_text()
     assert_count(page, ".pair li", 10)
     assert_fits(page)
@@ -381,7 +401,7 @@ def test_a_ranking_of_twenty_runs_is_on_the_first_screen(
     assert page.locator(".opened").get_by_text(name, exact=True).is_visible()
     for address in (debaters, twenty, f"{twenty}#files"):
         table = open_page(address, viewport=TABLET).locator(".scroll").first
-        assert table.evaluate("({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth")
+        assert table.evaluate(HAS_ROOM)
     page = open_page(f"{twenty}#files", viewport={"width": 280, "height": 800})
     assert page.locator(".bar [aria-current]").evaluate(IS_IN_VIEW)
 
@@ -406,15 +426,13 @@ def test_a_table_is_sorted_by_keyboard_and_downloaded_as_csv(
 
 
 @pytest.mark.parametrize("dark", [False, True])
-@pytest.mark.parametrize("size", ["laptop", "tablet", "phone"])
+@pytest.mark.parametrize("size", [LAPTOP, TABLET, PHONE], ids=["laptop", "tablet", "phone"])
 def test_pages_are_accessible_and_fit(
-    open_page: OpenPage, judges: str, debaters: str, twenty: str, size: str, dark: bool
+    open_page: OpenPage, judges: str, debaters: str, twenty: str, size: Any, dark: bool
 ) -> None:
     addresses = [f"{judges}#{tab}" for tab in ("ranking", "d1", "claims", "agreement", "files")]
     for address in (*addresses, f"{twenty}#d1", f"{debaters}#d1&with=0.1"):
-        page = open_page(address, phone=size == "phone", dark=dark)
-        if size == "tablet":
-            page.set_viewport_size(TABLET)
+        page = open_page(address, viewport=size, dark=dark)
         page.wait_for_selector("main h1, main [role=heading], .reader .turn")
         assert_accessible(page)
         assert_fits(page)
@@ -437,11 +455,8 @@ def test_a_report_of_592_debates_opens_fast(open_page: OpenPage, tmp_path: Path)
         session.send("Performance.enable")
         page.goto(f"{summary.page.as_uri()}#debates")
         wait_for_position(page, "1 of 592")
-        seconds = {
-            metric["name"]: metric["value"]
-            for metric in session.send("Performance.getMetrics")["metrics"]
-        }
-        spent.append(sum(seconds[name] for name in WORK))
+        metrics = session.send("Performance.getMetrics")["metrics"]
+        spent.append(sum(metric["value"] for metric in metrics if metric["name"] in WORK))
     assert min(spent) < 0.7
     rows = page.locator(".list li")
     drawn = rows.count()

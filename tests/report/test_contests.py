@@ -9,6 +9,7 @@ from urllib.parse import unquote
 import pytest
 
 from judges.debgraph.graph import Edge, Relation, SceneGraph, SpeechOrigin, as_json
+from tests.cases import with_cases
 from tests.records import read_records, write_records
 from tests.report.makers import Page, check_page
 from tests.terminal import touche_rad
@@ -18,11 +19,7 @@ CONTESTS = demo_file("contests.jsonl")
 EVIL = "<script>alert(1)</script>"
 
 
-def speech_score(**change: Any) -> dict[str, Any]:
-    return {"speech": 1, "speaker": "Mara", "dimension": "argument", "score": 2, **change}
-
-
-def write_outcome(path: Path, **change: Any) -> Path:
+def write_outcome(**change: Any) -> Path:
     """Write a panel's verdict on the first contest of the demo."""
     contest = read_records(CONTESTS)[0]
     timeline = []
@@ -40,7 +37,7 @@ def write_outcome(path: Path, **change: Any) -> Path:
     }
     swapped = {"winner": "Teo", "scores": {}}
     line = {"id": contest["id"], "judge": "debatrix", "outcome": outcome, "swapped": swapped}
-    return write_records(path, line)
+    return write_records("o.jsonl", line)
 
 
 def report_page(run: Path, *options: str | Path) -> Page:
@@ -63,7 +60,7 @@ def verdict_of(page: Page) -> dict[str, Any]:
 
 
 def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner() -> None:
-    page = report_page(write_outcome(Path("o.jsonl"), reason="PART"), "--labels", CONTESTS)
+    page = report_page(write_outcome(reason="PART"), "--labels", CONTESTS)
     check_page("panel", Path("report.html"))
     (debate,) = debates_of(page)
     verdict = verdict_of(page)
@@ -84,7 +81,7 @@ def test_a_verdict_is_shown_with_scores_speeches_and_the_gold_winner() -> None:
 def test_an_entry_says_who_won_and_whether_the_panel_is_wrong() -> None:
     gold = read_records(CONTESTS)[0]
     for winner in gold["sides"]:
-        page = report_page(write_outcome(Path("o.jsonl"), winner=winner), "--labels", CONTESTS)
+        page = report_page(write_outcome(winner=winner), "--labels", CONTESTS)
         (entry,) = page.data["data-wholes"]
         side = gold["sides"][winner]
         assert entry["tags"]["winner"] == [side]
@@ -106,7 +103,7 @@ def test_verdicts_of_a_panel_with_and_without_an_index_are_told_apart() -> None:
 
 
 def test_without_contests_the_verdict_alone_is_shown() -> None:
-    page = report_page(write_outcome(Path("o.jsonl")))
+    page = report_page(write_outcome())
     assert verdict_of(page)["comment"] == "WHY-MARA"
     assert debates_of(page)[0]["speeches"] == []
 
@@ -127,21 +124,10 @@ def test_outcomes_on_other_words_than_the_labels_are_refused(name: str) -> None:
     touche_rad("report -o r.html", run, "--labels", labels, code=2, err=str(run))
 
 
-@pytest.mark.parametrize(
-    "change",
-    [
-        {"comment": EVIL},
-        {"winner": EVIL},
-        {"scores": {EVIL: {EVIL: 3}}},
-        {"winners": {EVIL: EVIL}},
-        {"details": {"timeline": [speech_score(speaker=EVIL, dimension=EVIL, comment=EVIL)]}},
-        {"details": {"timeline": [{"speech": EVIL}]}},
-        {"details": {"timeline": 3}},
-    ],
-)
+@with_cases("change", "report/changes_of_outcomes.json")
 def test_text_of_files_is_escaped(change: dict[str, Any]) -> None:
     labels = () if "winner" in change else ("--labels", CONTESTS)
-    page = report_page(write_outcome(Path("o.jsonl"), **change), *labels)
+    page = report_page(write_outcome(**change), *labels)
     assert EVIL not in page.html
 
 
@@ -150,18 +136,16 @@ def test_a_graph_and_lists_of_records_are_shown() -> None:
     graph.add(1, EVIL, SpeechOrigin("pro", 1))
     graph.add(2, EVIL, SpeechOrigin("con", 1))
     graph.relate(Edge(2, 1, Relation.REBUTTAL))
-    verdict = verdict_of(
-        report_page(write_outcome(Path("o.jsonl"), details={"graph": as_json(graph)}))
-    )
+    verdict = verdict_of(report_page(write_outcome(details={"graph": as_json(graph)})))
     assert verdict["graph"] == as_json(graph)
     assert [table["caption"] for table in verdict["tables"]] == ["graph nodes", "graph edges"]
 
 
 def test_details_of_any_shape_are_shown() -> None:
     rows = [{"a": None, "b": [1, "x"]}, {"a": {"inner": [{"c": 5}]}}, "no record"]
-    outer, inner = verdict_of(
-        report_page(write_outcome(Path("o.jsonl"), details={"rows": rows, "edges": 3}))
-    )["tables"]
+    outer, inner = verdict_of(report_page(write_outcome(details={"rows": rows, "edges": 3})))[
+        "tables"
+    ]
     assert outer["heads"] == ["a", "b"]
     assert outer["rows"][0] == ["–", "1, x"]
     assert (inner["heads"], inner["rows"]) == (["c"], [["5"]])
@@ -169,8 +153,7 @@ def test_details_of_any_shape_are_shown() -> None:
 
 def test_a_speech_judged_in_pieces_has_the_mean_score_and_all_comments() -> None:
     scores = {"FIRST.": 4, "": None, "SECOND.": 9, "THIRD.": 8}
-    pieces = [speech_score(score=score, comment=comment) for comment, score in scores.items()]
-    timeline = verdict_of(
-        report_page(write_outcome(Path("o.jsonl"), details={"timeline": pieces}))
-    )["timeline"]
+    speech = {"speech": 1, "speaker": "Mara", "dimension": "argument"}
+    pieces = [{**speech, "score": score, "comment": comment} for comment, score in scores.items()]
+    timeline = verdict_of(report_page(write_outcome(details={"timeline": pieces})))["timeline"]
     assert timeline["rows"] == [["argument", [[7, "FIRST. SECOND. THIRD."]]]]

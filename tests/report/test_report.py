@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cases import with_cases
-from tests.records import read_records, write_lines, write_records
+from tests.records import read_records, read_status, write_lines, write_records
 from tests.refusals import expect_error
 from tests.report.makers import (
     NASTY,
@@ -153,10 +153,9 @@ def test_runs_are_called_by_their_files_with_their_plugins_below() -> None:
     runs = []
     for name, debater in (("team1", "grounded"), ("team2", "verbatim")):
         run = simulate(debater, turns=2)
-        status = run.with_name(f"{run.name}.status.json")
-        record = json.loads(status.read_text())
-        record["identity"]["index"] = f"index of {name}"
-        status.write_text(json.dumps(record))
+        status = read_status(run)
+        status["identity"]["index"] = f"index of {name}"
+        write_records(f"{run}.status.json", status)
         runs.append(judge(run, "length", Path(f"{name}.jsonl")))
     page = report_page(runs)
     abouts = {"team1": "grounded, judged by length", "team2": "verbatim, judged by length"}
@@ -280,7 +279,7 @@ def write_damaged_runs() -> Path:
     write_evaluations("noes.jsonl", debates, 0.1)
     odd = json.loads(good[3])
     odd["userTurnsEvaluations"][0]["Quality"]["score"] = "yes"
-    half = [json.loads(line) for line in good]
+    half = read_records("good.jsonl")
     for record in half:
         for turn in record["userTurnsEvaluations"]:
             del turn["Quantity"]
@@ -392,18 +391,20 @@ def test_only_runs_of_one_judge_are_compared(judges: tuple[str, str]) -> None:
     assert page.data["data-debates"]["red"] == "verdicts of no"
 
 
-@with_cases(("claims", "score", "sentence"), "report/sentences_on_leaders.json")
-def test_sentences_name_a_leader_from_ten_claims(claims: int, score: float, sentence: str) -> None:
+@with_cases(("claims", "scores", "sentence"), "report/sentences_on_leaders.json")
+def test_sentences_name_the_leaders_from_ten_claims(
+    claims: int, scores: dict[str, float], sentence: str
+) -> None:
     runs = []
-    for name, score_of_run in (("a", score), ("b", 0.9)):
+    for name, score in scores.items():
         debates = [make_debate(("U", f"{name}.", "t"), claim=f"{at}") for at in range(claims)]
-        runs.append(write_evaluations(f"{name}.jsonl", debates, score_of_run))
+        runs.append(write_evaluations(f"{name}.jsonl", debates, score))
     if claims > 1000:  # one no
         runs[0].write_text(runs[0].read_text().replace("0.5", "0.1", 1))
     (board,) = report_page(runs).data["report"]["boards"]
     words = " ".join(board["text"])
     assert sentence in words
-    assert board["title"].startswith(sentence[:7] if "the same" in sentence else "b has ")
+    assert board["title"].startswith(sentence[:10] if "the same" in sentence else "b has ")
     assert ("significantly" in words) == ("significantly" in sentence)
 
 
@@ -430,8 +431,7 @@ def test_labels_of_other_debates_are_refused_with_the_same_fix() -> None:
 
 def test_the_title_says_on_which_criteria_a_run_beats_the_baseline() -> None:
     labels = list(files.read_labels(LABELS))
-    lines = write_evaluations("a.jsonl", read_demo_debates(), 0.9).read_text()
-    records = [json.loads(line) for line in lines.splitlines()]
+    records = read_records(write_evaluations("a.jsonl", read_demo_debates(), 0.9))
     for record, of_debate in zip(records, labels, strict=True):
         for turn, of_turn in zip(record["userTurnsEvaluations"], of_debate, strict=True):
             turn["Quality"]["score"] = of_turn["quality"]

@@ -1,6 +1,7 @@
 "use strict";
-/* What each page's script uses: rad.visible, rad.short, rad.island, rad.request, rad.address, rad.keys. */
+/* What the scripts of all pages use. */
 const rad = {};
+const $ = (id) => document.getElementById(id);
 
 /* Control characters and direction overrides, written out so that they change nothing else. */
 rad.visible = (text) =>
@@ -15,7 +16,7 @@ rad.visible = (text) =>
 rad.short = (text, most) =>
   text.length > most ? `${text.slice(0, most).replace(/\s+\S*$/, "")} …` : text;
 
-rad.island = (id) => JSON.parse(document.getElementById(id).textContent);
+rad.island = (id) => JSON.parse($(id).textContent);
 
 /* Ask this server: rad.request("queue"), or with a body. rad.failure says why there is no reply. */
 rad.request = async (path, body, signal) => {
@@ -68,7 +69,7 @@ rad.address = {
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
     return [digit && (event.shiftKey ? "Shift+" : "") + digit[1], event.key];
   };
-  const dialog = document.getElementById("help");
+  const dialog = $("help");
   const help = () => {
     if (dialog.open) {
       dialog.close();
@@ -86,7 +87,7 @@ rad.address = {
     );
   rad.keys.clear = () => actions.clear();
   rad.keys({});
-  document.getElementById("keys").addEventListener("click", help);
+  $("keys").addEventListener("click", help);
   document.addEventListener("keydown", (event) => {
     if (
       event.isComposing ||
@@ -117,14 +118,11 @@ rad.address = {
   const marked = (element) => element.closest?.("[data-marks]");
   const light = ({ target }) => {
     const source = marked(target) ?? marked(document.activeElement);
+    const groups = source?.dataset.marks.split(" ");
     const scope = source?.closest("[data-scope]") ?? document;
-    for (const part of document.querySelectorAll(".lit")) {
-      part.classList.remove("lit");
-    }
-    for (const group of source?.dataset.marks.split(" ") ?? []) {
-      for (const part of scope.querySelectorAll(`[data-marks~="${CSS.escape(group)}"]`)) {
-        part.classList.add("lit");
-      }
+    for (const part of document.querySelectorAll("[data-marks]")) {
+      const isIn = (group) => scope.contains(part) && groups?.includes(group);
+      part.classList.toggle("lit", part.dataset.marks.split(" ").some(isIn));
     }
   };
   document.addEventListener("mouseover", light);

@@ -15,17 +15,15 @@
     }
     if (typeof tag === "string") {
       for (const [name, value] of Object.entries(props || {})) {
-        if (typeof value !== "string") {
-          if (/html$/i.test(name)) {
-            throw new Error(`${name} is not allowed`);
-          }
-        } else if (/^on|^srcdoc$|^style$/i.test(name)) {
+        const isText = typeof value === "string";
+        const isLink = /^(href|src)$/.test(name);
+        if ((isText ? /^on|^srcdoc$|^style$/i : /html$/i).test(name)) {
           throw new Error(`${name} is not allowed`);
-        } else if (name === "href" || name === "src") {
-          if (!/^(#|\/(?!\/)|\.\/|data:|blob:)/.test(value)) {
-            throw new Error(`${value}: expected a link inside the page`);
-          }
-        } else if (name !== "value" && name !== "id") {
+        }
+        if (isText && isLink && !/^(#|\/(?!\/)|\.\/|data:|blob:)/.test(value)) {
+          throw new Error(`${value}: expected a link inside the page`);
+        }
+        if (isText && !isLink && name !== "value" && name !== "id") {
           props[name] = rad.visible(value);
         }
       }
@@ -93,7 +91,7 @@
           data-at=${here}
           tabindex=${here === (at || "0.0") ? 0 : -1}
           aria-pressed=${here === at}
-          aria-label=${`${rows[row].name}, ${criteria[place]}: ${rad.answerOf(shown)}${shown.differs ? ", differs" : ""}`}
+          aria-label="${rows[row].name}, ${criteria[place]}: ${rad.answerOf(shown)}${shown.differs ? ", differs" : ""}"
           onClick=${() => select(here)}
         >
           ${mark(shown)}
@@ -137,7 +135,7 @@
         html`<div class="reason" role="status">
           <p>
             <b>${rows[chosen].name}, </b><${rad.Verdict} ...${verdict} />${": "}
-            <span class="text" dir="auto">${verdict.rationale || "no reason given"}</span>
+            <span class="text">${verdict.rationale || "no reason given"}</span>
           </p>
           ${more?.(rows[chosen])}
         </div>`
@@ -150,21 +148,19 @@
       ${verdicts.map(
         (verdict) =>
           html`<dt><${rad.Verdict} ...${verdict} /></dt>
-            <dd class="text" dir="auto">${verdict.rationale || "no reason given"}</dd>`,
+            <dd class="text">${verdict.rationale || "no reason given"}</dd>`,
       )}
     </dl>`;
   rad.Notice = ({ kind, children }) =>
     html`<p class="notice ${kind || ""}" role=${kind === "error" ? "alert" : null}>
-      ${kind && html`<b>${kind === "error" ? "Error" : "Warning"}: </b>`}<span
-        class="text"
-        dir="auto"
+      ${kind && html`<b>${kind === "error" ? "Error" : "Warning"}: </b>`}<span class="text"
         >${children}</span
       >
     </p>`;
 
   /* An answer of pages.marks.marked_answer. */
   rad.Answer = ({ answer, scope, find = (text) => text }) =>
-    html`<p class="answer text" dir="auto">
+    html`<p class="answer text">
       ${answer.sentences.map(
         (sentence, at) =>
           html`${at ? " " : ""}<span
@@ -176,9 +172,9 @@
               sentence.source &&
               html`<button
                 class="ref"
-                aria-label=${`Citation ${sentence.source}`}
-                data-marks=${`${scope}-${sentence.number}`}
-                onClick=${() => document.getElementById(`${scope}-c${sentence.source}`)?.focus()}
+                aria-label="Citation ${sentence.source}"
+                data-marks="${scope}-${sentence.number}"
+                onClick=${() => $(`${scope}-c${sentence.source}`)?.focus()}
               >
                 ${sentence.source}
               </button>`
@@ -187,7 +183,7 @@
     </p>`;
   /* An argument's text: [[text, numbers of the sentences that it supports]]. */
   rad.Marked = ({ parts, scope, find = (text) => text }) =>
-    html`<span class="text" dir="auto"
+    html`<span class="text"
       >${parts.map(([text, numbers]) =>
         numbers.length
           ? html`<mark data-marks=${numbers.map((sentence) => `${scope}-${sentence}`).join(" ")}
@@ -197,14 +193,14 @@
       )}</span
     >`;
   /* A cited argument; one that is quoted in full is not repeated. */
-  rad.Citation = ({ citation, scope, find = (text) => text, isQuoted, isBrief, children }) => {
+  rad.Citation = ({ citation, scope, find = (text) => text, isQuoted, isBrief }) => {
     const { number, id, parts, topic, attacks, path } = citation;
     const cut = isBrief && attacks.match(/^(.{40,70})\s(.{40,})/su);
     return html`<article
       class="citation"
-      id=${`${scope}-c${number}`}
+      id="${scope}-c${number}"
       tabindex="-1"
-      aria-label=${`Citation ${number}`}
+      aria-label="Citation ${number}"
     >
       <p>
         <b class="number">${number}</b>${" "}${
@@ -225,7 +221,6 @@
             </p>`
       }
       ${!isBrief && path.length > 0 && html`<p class="soft">found: ${path.map((step, at) => html`${at ? " → " : ""}<bdi>${step}</bdi>`)}</p>`}
-      ${children}
     </article>`;
   };
 
@@ -248,7 +243,7 @@
     html`<span class="chips"
       >${chips.map(
         ([name, text]) =>
-          html`<button aria-label=${`Remove ${text}`} onClick=${() => remove(name)}>
+          html`<button aria-label="Remove ${text}" onClick=${() => remove(name)}>
             ${text} <span aria-hidden="true">×</span>
           </button>`,
       )}</span

@@ -10,7 +10,6 @@ from __future__ import annotations
 import zlib
 from collections.abc import Sequence
 from itertools import chain
-from string import ascii_lowercase, digits
 from typing import Any, Final
 
 from touche_rad.criteria import Criteria, Criterion
@@ -22,19 +21,18 @@ from touche_rad.score.conversations import ClaimTopic, Conversation
 WORD_LIMIT: Final = 60
 PART_LETTERS: Final = 250_000
 """Letters of JSON after which a new part begins."""
-# The marks of a turn: their sum is one digit of base 32 in the index.
+# The marks of a turn: their sum is one hexadecimal digit in the index.
 LONG: Final = 1
 UNSUPPORTED: Final = 2
 FALLBACK: Final = 4
 UNANSWERED: Final = 8
-FALLBACK_VERDICT: Final = 16
 _RESPONSES: Final = [
     ("long", "over 60 words"),
     ("unsupported", "a sentence without a source"),
     ("unanswered", "no response"),
     ("fallback", "a fallback answered"),
-    ("judged", "a verdict is missing or a fallback"),
 ]
+_LACKS: Final = [("none", "no verdict"), ("fallback", "a fallback")]
 _DIFFERENCES: Final = [
     ("1", "where the runs differ"),
     ("verdicts", "where the verdicts differ"),
@@ -63,7 +61,7 @@ def debates_as_json(
         for conversation in topic.conversations:
             turns, marks = _turns(conversation, criteria)
             verdicts = [
-                _letter(criterion, place_of_verdict(criterion, of_turn.get(criterion.key)))
+                (criterion, of_turn.get(criterion.key))
                 for of_turn in chain.from_iterable(dict(conversation.verdicts).values())
                 for criterion in criteria
             ]
@@ -79,12 +77,20 @@ def debates_as_json(
                     len(parts) - 1,
                     conversation.id,
                     list(conversation.runs),
-                    "".join((digits + ascii_lowercase)[mark] for mark in marks),
+                    "".join(f"{mark:x}" for mark in marks),
                     "".join(map(_hash, conversation.turns)),
                     [run for run, _ in conversation.verdicts],
-                    "".join(verdicts),
+                    "".join(
+                        _letter(criterion, place_of_verdict(criterion, verdict))
+                        for criterion, verdict in verdicts
+                    ),
                     "".join(labels),
                     len(parts[-1]),
+                    [
+                        place
+                        for place, (_, verdict) in enumerate(verdicts)
+                        if verdict and verdict.fallback
+                    ],
                 ]
             )
             parts[-1].append(to_json(turns))
@@ -114,11 +120,13 @@ def _filters(
     red = "verdicts of no"
     filters: list[tuple[str, str, list[tuple[str, str]]]] = []
     if len(runs) > 1:
-        filters = [("run", "Run", [(run, run) for run in runs]), ("differ", "Turns", _DIFFERENCES)]
+        # Runs without a debate, such as those that cannot be scored, would show nothing.
+        shown = [(run, run) for at, run in enumerate(runs) if any(at in row[3] for row in debates)]
+        filters = [("run", "Run", shown), ("differ", "Turns", _DIFFERENCES)]
     if any(debate[6] for debate in debates):  # judged
         filters += [
             ("maxim", "Criterion", [(criterion.key, criterion.title) for criterion in criteria]),
-            ("verdict", "Verdict", [*answers, ("none", "no verdict")]),
+            ("verdict", "Verdict", [*answers, *_LACKS]),
         ]
     if not is_one_judge and any(len(debate[6]) > 1 for debate in debates):
         red = "judges against the majority, doubled"
@@ -153,8 +161,6 @@ def _turns(
         for run, verdicts_of_run in conversation.verdicts:
             if verdicts_of_run[place]:
                 verdicts = [verdicts_of_run[place].get(key) for key in criteria.keys]
-                if any(verdict is None or verdict.fallback for verdict in verdicts):
-                    mark |= FALLBACK_VERDICT
                 scores = [verdict.score if verdict else None for verdict in verdicts]
                 rationales = [verdict.rationale if verdict else "" for verdict in verdicts]
                 judged.append([run, scores, rationales])

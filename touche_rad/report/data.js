@@ -2,7 +2,7 @@
 /* The data, parts that are loaded on demand, and what several views use. */
 rad.report = { data: rad.island("report"), tabs: {} };
 {
-  const { html } = rad;
+  const { html, report } = rad;
   const parts = new Map();
   const waiting = new Map();
 
@@ -20,7 +20,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
         reject(new Error(`data/${name}.js cannot be read: keep the folder data beside this page`));
       document.head.append(script);
     });
-  rad.report.part = (name) => {
+  report.part = (name) => {
     if (!parts.has(name)) {
       const loading = inside ? Promise.resolve(rad.island(`part-${name}`)) : fetchPart(name);
       loading.catch(() => parts.delete(name));
@@ -28,8 +28,8 @@ rad.report = { data: rad.island("report"), tabs: {} };
     }
     return parts.get(name);
   };
-  rad.report.range = (size) => [...Array(size).keys()];
-  rad.report.hasDebates = document.getElementById("data-debates") !== null;
+  report.range = (size) => [...Array(size).keys()];
+  report.hasDebates = $("data-debates") !== null;
 
   /* The claims, their debates, and the verdicts as letters: y, n, or - for none. */
   const readDebates = () => {
@@ -37,17 +37,19 @@ rad.report = { data: rad.island("report"), tabs: {} };
     const size = index.criteria.length;
     const claims = index.claims.map((text, at) => ({ index: at, text, debates: [], turns: 0 }));
     for (const row of index.debates) {
-      const [at, part, id, runs, marks, hashes, judges, verdicts, labels, place] = row;
+      const [at, part, id, runs, marks, hashes, judges, verdicts, labels, place, fallbacks] = row;
       const claim = claims[at];
       const turns = marks.length;
       claim.part = part;
       claim.turns = Math.max(claim.turns, turns);
+      const indexOf = (judge, turn, criterion) =>
+        (judges.indexOf(judge) * turns + turn) * size + criterion;
       claim.debates.push({
         ...{ place, id, runs, judges, turns },
-        mark: (turn) => parseInt(marks[turn], 32),
+        mark: (turn) => parseInt(marks[turn], 16),
         hash: (turn) => hashes.slice(turn * 5, turn * 5 + 5),
-        letter: (judge, turn, criterion) =>
-          verdicts[(judges.indexOf(judge) * turns + turn) * size + criterion] || "-",
+        letter: (...verdict) => verdicts[indexOf(...verdict)] || "-",
+        isFallback: (...verdict) => fallbacks.includes(indexOf(...verdict)),
         label: (turn, criterion) => labels[turn * size + criterion] || "-",
       });
     }
@@ -60,38 +62,40 @@ rad.report = { data: rad.island("report"), tabs: {} };
         answer: index.criteria[at][2][letter.charCodeAt(0) - 65],
       }),
       letterOf: (name, at) =>
-        ({ yes: "y", no: "n", none: "-" })[name] ??
+        ({ yes: "y", no: "n", none: "-", fallback: "*" })[name] ??
         String.fromCharCode(65 + index.criteria[at][2].indexOf(name)),
     };
   };
   let debates;
-  rad.report.debates = () => (debates ??= readDebates());
+  report.debates = () => (debates ??= readDebates());
 
   let refresh;
-  rad.report.go = (values) => {
+  report.go = (values) => {
     rad.address.write(values);
     refresh();
   };
-  rad.report.useAddress = () => {
+  report.useAddress = () => {
     const [, render] = rad.useReducer((number) => number + 1, 0);
     refresh = render;
     rad.useEffect(() => addEventListener("hashchange", render), []);
     return rad.address.read();
   };
-  rad.report.shade = (share) => ({
+  report.shade = (share) => ({
     background: `color-mix(in srgb, var(--accent) ${Math.round(38 * Math.max(share || 0, 0))}%, transparent)`,
   });
 
   /* Faults of some runs or all. */
-  rad.report.Faults = ({ runs }) =>
-    rad.report.data.faults.map(
+  report.Faults = ({ runs }) =>
+    report.data.faults.map(
       ([name, , text, href]) =>
         (!runs || runs.includes(name)) &&
         html`<p class="notice error">
-          <b>${name}: </b
-          >${rad.report.hasDebates && href ? html`<a href=${href}>${text}</a>` : text}
+          <b>${name}: </b>${report.hasDebates && href ? html`<a href=${href}>${text}</a>` : text}
         </p>`,
     );
+  /* A part that is wider than the page. */
+  report.Scroll = ({ name, children }) =>
+    html`<div class="scroll" tabindex="0" role="group" aria-label=${name}>${children}</div>`;
   /* A table of boards.page_table; on phones a row is a card. A cell: text, number, null, or
      [text, class, link]. */
   const plain = (cell) => (Array.isArray(cell) ? cell[0] : cell);
@@ -99,7 +103,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
   const FIGURE = /^[[<≈ ]*[-−+\d.][-−\d.,%\] ]*$/;
   const size = (text) => parseFloat(text.replace(/^[[<≈ ]+/, "").replace("−", "-"));
   const order = (a, b) => size(a) - size(b) || a.localeCompare(b, "en", { numeric: true });
-  rad.report.Table = ({ caption, heads, rows, csv, isGrid }) => {
+  report.Table = ({ caption, heads, rows, csv, isGrid }) => {
     const [{ by, down }, sort] = rad.useState({});
     const kinds = heads.map((_, at) => rows.some((row) => FIGURE.test(plain(row[at]))) && "num");
     const columns = [...heads.keys()].filter(
@@ -116,14 +120,14 @@ rad.report = { data: rad.island("report"), tabs: {} };
     };
     const view = (cell, row, at) => {
       const [content, kind, href] = Array.isArray(cell) ? cell : [cell];
-      return href && rad.report.hasDebates
+      return href && report.hasDebates
         ? html`<a href=${href} data-at="${row}.${at}" tabindex=${isGrid && (row || at) ? -1 : null}
             >${text(content)}</a
           >`
         : html`<span class=${kind}>${text(content)}</span>`;
     };
-    const shade = (value) => (isGrid && Array.isArray(value) ? rad.report.shade(value[0]) : null);
-    return html`<div class="scroll" tabindex="0" role="group" aria-label=${caption}>
+    const shade = (value) => (isGrid && Array.isArray(value) ? report.shade(value[0]) : null);
+    return html`<${report.Scroll} name=${caption}>
       <table class=${isGrid ? "grid" : "cards"} onKeyDown=${rad.roving}>
         <caption>
           <b>${caption}</b
@@ -178,11 +182,11 @@ rad.report = { data: rad.island("report"), tabs: {} };
           )}
         </tbody>
       </table>
-    </div>`;
+    <//>`;
   };
   /* Heads are views, and a row is [name, [[share, view]], end]. */
-  rad.report.Shares = ({ caption, heads, rows }) =>
-    html`<div class="scroll" tabindex="0" role="group" aria-label=${caption}>
+  report.Shares = ({ caption, heads, rows }) =>
+    html`<${report.Scroll} name=${caption}>
       <table class="shares">
         <caption>
           <b>${caption}</b>
@@ -199,16 +203,16 @@ rad.report = { data: rad.island("report"), tabs: {} };
             ([name, cells, end]) =>
               html`<tr>
                 <th scope="row">${name}</th>
-                ${cells.map(([share, view]) => html`<td style=${rad.report.shade(share)}>${view}</td>`)}${end}
+                ${cells.map(([share, view]) => html`<td style=${report.shade(share)}>${view}</td>`)}${end}
               </tr>`,
           )}
         </tbody>
       </table>
-    </div>`;
-  rad.report.Matrix = ({ caption, names, rows }) => {
+    <//>`;
+  report.Matrix = ({ caption, names, rows }) => {
     const heads = names.map((name, at) => html`<th scope="col" title=${name}>${at + 1}</th>`);
     const isSquare = rows[0].length > 0;
-    return html`<${rad.report.Shares}
+    return html`<${report.Shares}
       caption=${caption}
       heads=${isSquare && heads}
       rows=${rows.map((row, at) => [

@@ -16,7 +16,7 @@ rad.report.tabs.debates = () => {
     unit,
   } = rad.report.debates();
   const { abouts, judges } = rad.report.data;
-  const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8, judged: 16 };
+  const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8 };
   const MANY = 8;
   const hasFilter = (filter) => filters.some(([name]) => name === filter);
   const isJudged = hasFilter("verdict");
@@ -33,17 +33,18 @@ rad.report.tabs.debates = () => {
   const judgesOf = ({ judges }, runs) => judges.filter((run) => !runs.length || runs.includes(run));
   const debatesOf = (claim, runs) => [...new Set(runs.map((run) => debateOf(claim, run)))];
 
+  /* How many verdicts of a turn fit; 1 if the filters are not on verdicts. */
   const fits = (debate, turn, state) => {
     if (state.mark && !(debate.mark(turn) & MARKS[state.mark])) {
-      return false;
+      return 0;
     }
     if (!(state.verdict || state.label || state.disagree)) {
-      return true;
+      return 1;
     }
     const judges = judgesOf(debate, picked(state));
     const asked = judges.filter((run) => !state.run || names[run] === state.run);
     const differs = state.label === "differs";
-    return keys.some((key, at) => {
+    const numbers = keys.map((key, at) => {
       const label = debate.label(turn, at);
       const said = new Set(judges.map((run) => debate.letter(run, turn, at)));
       said.delete("-");
@@ -52,13 +53,19 @@ rad.report.tabs.debates = () => {
         (state.label && (differs ? label === "-" : label !== letterOf(state.label, at))) ||
         (state.disagree && said.size < 2)
       ) {
-        return false;
+        return 0;
       }
-      const fit = (letter) =>
-        (!state.verdict || letter === letterOf(state.verdict, at)) &&
-        (!differs || (letter !== "-" && letter !== label));
-      return !(state.verdict || differs) || asked.some((run) => fit(debate.letter(run, turn, at)));
+      const isFitting = (run) => {
+        const letter = debate.letter(run, turn, at);
+        const kinds = [letter, debate.isFallback(run, turn, at) && "*"];
+        return (
+          (!state.verdict || kinds.includes(letterOf(state.verdict, at))) &&
+          (!differs || (letter !== "-" && letter !== label))
+        );
+      };
+      return state.verdict || differs ? asked.filter(isFitting).length : 1;
     });
+    return numbers.reduce((sum, number) => sum + number);
   };
   const differ = (claim, turn, state) => {
     const values = (of) =>
@@ -80,19 +87,22 @@ rad.report.tabs.debates = () => {
       !(state.mark || state.label) &&
       wanted(state).some((run) => !debateOf(claim, run));
     const debates = wanted(state).length ? debatesOf(claim, runsOf(claim, state)) : claim.debates;
-    const turns = range(claim.turns).filter(
-      (turn) =>
-        (isMissing || debates.some((debate) => turn < debate.turns && fits(debate, turn, state))) &&
-        (!state.differ || differ(claim, turn, state)),
-    );
-    return turns.length || (debates.length && !claim.turns) ? { turns } : null;
+    let verdicts = 0;
+    const turns = range(claim.turns).filter((turn) => {
+      const before = verdicts;
+      for (const debate of debates) {
+        verdicts += turn < debate.turns && fits(debate, turn, state);
+      }
+      return (isMissing || verdicts > before) && (!state.differ || differ(claim, turn, state));
+    });
+    return turns.length || (debates.length && !claim.turns) ? { turns, verdicts } : null;
   };
-  const search = async (claim, { turns }, words) => {
+  const search = async (claim, match, words) => {
     if (contains([claim.text, claim.debates.map(({ id }) => id)], words)) {
-      return { turns };
+      return match;
     }
     const part = await rad.report.part(`d${claim.part}`);
-    const found = turns.filter((turn) =>
+    const found = match.turns.filter((turn) =>
       claim.debates.some(({ place }) => {
         const { user, answer } = part[place][turn] || {};
         return contains([user, answer?.content, answer?.citations], words);
@@ -162,7 +172,7 @@ rad.report.tabs.debates = () => {
         ([role, text]) =>
           text &&
           html`<p class="who">${role}</p>
-            <pre dir="auto">${text}</pre>`,
+            <pre>${text}</pre>`,
       )}
     </details>`;
   const Calls = ({ calls }) =>
@@ -235,7 +245,7 @@ rad.report.tabs.debates = () => {
         html`<${rad.VerdictTable}
           criteria=${titles}
           ...${{ label, rows }}
-          key=${`${first}.${column}`}
+          key="${first}.${column}"
           start="${first}.${column}"
           end=${isLabelled && rows.length > 0 && "right"}
           differs="from the label"
@@ -244,8 +254,7 @@ rad.report.tabs.debates = () => {
       } <${Calls} calls=${calls.filter(([run]) => !rows.some((row) => row.run === run))} />`;
   };
 
-  const Message = ({ text, find }) =>
-    html`<blockquote class="text" dir="auto">${find(text)}</blockquote>`;
+  const Message = ({ text, find }) => html`<blockquote class="text">${find(text)}</blockquote>`;
   /* A response; citations that annotators did not see are folded. */
   const Response = ({ debate, record: { answer }, turn, scope, find, shown = 2 }) => {
     if (!answer) {
@@ -334,7 +343,7 @@ rad.report.tabs.debates = () => {
                 ${columns[0].records.slice(0, at).map(
                   ({ user, answer }) =>
                     html`<${Message} text=${user} ...${{ find }} />
-                      <p class="text" dir="auto">${find(answer?.content || "No response.")}</p>`,
+                      <p class="text">${find(answer?.content || "No response.")}</p>`,
                 )}
               </details>`
             }
@@ -377,7 +386,7 @@ rad.report.tabs.debates = () => {
         label="Compare with a run"
         name="with"
         value=""
-        options=${[["", "Compare …"], ...names.map((name, run) => [run, name])]}
+        options=${[["", "Compare …"], ...filters[0][2].map(([name]) => [names.indexOf(name), name])]}
         pick=${(run) => pick([...others, Number(run)])}
       />
       <${rad.Chips}

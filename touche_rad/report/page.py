@@ -86,7 +86,7 @@ DATA: Final = "data"
 _SCRIPTS: Final = ("data", "ranking", "tables", "reader", "debates", "wholes", "report")
 _TABS: Final = {"debates": "Debates", "wholes": "Whole debates", "queries": "Queries"}
 _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
-_MARKS: Final = {ANSWERS: "fallback", VERDICTS: "judged"}
+_FILTERS: Final = {ANSWERS: {"mark": "fallback"}, VERDICTS: {"verdict": "fallback"}}
 """The filter of the reader for each kind of fallbacks."""
 _INVALID_LINE: Final = "invalid line"
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
@@ -396,7 +396,7 @@ def _faults_of_sources(
             status = {**origin.status, "judged": {}} if source.judgements else {}
             origin = replace(origin, status=status)
         for what, counts in replace(source, origin=origin).fallbacks.items():
-            link = reader_link(mark=_MARKS[what], run=source.name) if what in _MARKS else ""
+            link = reader_link(**_FILTERS[what], run=source.name) if what in _FILTERS else ""
             yield RunFault(source.name, counts[0], say_replaced({what: counts}), link, "fallback")
         reasons = [
             judgement.outcome.reason

@@ -2,7 +2,7 @@
 /* The tab Ranking: the finding, and a row for each run. */
 {
   const { html, number, signed, between, count } = rad;
-  const { data, range, Faults, Table, Matrix } = rad.report;
+  const { data, range, hasDebates, Faults, Scroll, Table, Matrix } = rad.report;
 
   const Interval = ({ row, base, at }) => {
     const { value, low, high } = row;
@@ -97,10 +97,7 @@
       );
   };
   const Pair = ({ board, pair, clear }) => {
-    const turns = rad.useMemo(
-      () => (pair[1] && rad.report.hasDebates ? differing(pair) : []),
-      pair,
-    );
+    const turns = rad.useMemo(() => (pair[1] && hasDebates ? differing(pair) : []), pair);
     const [run, , figures = []] =
       (pair[1] && board.pairs.find((row) => pair.every((name) => row.includes(name)))) || [];
     const [text, ...others] = figures.map(([difference, low, high]) => {
@@ -121,16 +118,21 @@
         )}${others.length > 0 && html`<span>bold: significant</span>`}
       </p>
       <${Faults} runs=${pair} />
-      ${turns.length > 0 && html`<p>They differ most on:</p>`}
-      <ol>
-        ${turns}
-      </ol>
+      ${
+        turns.length > 0 &&
+        html`<details>
+          <summary>They differ most on ${count(turns.length, "turn")}</summary>
+          <ol>
+            ${turns}
+          </ol>
+        </details>`
+      }
     </section>`;
   };
 
   const Row = ({ row, board, base, at, most, open, toggle, pair, pick }) => {
     const [badge, link] = data.badges[row.run] || [];
-    const href = rad.report.hasDebates && link;
+    const href = hasDebates && link;
     return html`<tr class=${row.baseline ? "base" : ""}>
         <td class="num rank">${row.place}</td>
         <th scope="row">
@@ -191,7 +193,7 @@
     const most = Math.max(0.01, ...cells.map(([difference]) => Math.abs(difference)));
     const flip = (list, name) =>
       list.includes(name) ? list.filter((run) => run !== name) : [...list, name];
-    return html`<div class="scroll" tabindex="0" role="group" aria-label="Ranking by ${measure}">
+    return html`<${Scroll} name="Ranking by ${measure}">
         <table class="ranking">
           <thead>
             <tr>
@@ -224,7 +226,7 @@
             )}
           </tbody>
         </table>
-      </div>
+      <//>
       <p class="soft">
         ${rows.some(({ place }) => place.startsWith("≈")) && data.equal}${base && " *: a baseline, without a rank."}${board.pairs.length > 0 && " Select two runs to compare them."}${columns.length > 0 && html`<span class="dropped">A wider window shows more columns; a name opens them.</span>`}
       </p>
@@ -249,7 +251,7 @@
         ${board.matrix && html`<${Matrix} ...${board.matrix} />`}
         ${board.tables.map(
           (table) =>
-            html`<details class="more">
+            html`<details>
               <summary>${table.caption}</summary>
               <${Table} ...${table} />
             </details>`,

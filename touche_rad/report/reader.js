@@ -26,7 +26,8 @@
   };
 
   /* spec: { name, noun, nouns, items, fields, matches(item, state), search(item, match, words),
-     Row, Item, Tools }. Items have an index, and a part with their record; a match is { turns }. */
+     Row, Item, Tools }. Items have an index, and a part with their record; a match is { turns,
+     verdicts }. */
   rad.report.Reader = ({ spec, address }) => {
     const { at, text = "", ...state } = address;
     const { name, noun, nouns, fields, items } = spec;
@@ -144,7 +145,12 @@
     };
     const { value, error } = usePart(item && name[0] + item.part);
     const total = found.length.toLocaleString("en");
-    const place = row < 0 ? `${total} ${nouns}` : `${row + 1} of ${total}`;
+    const turns = found.flatMap(({ match: { turns } }) => turns ?? []).length;
+    const verdicts = found.reduce((sum, { match }) => sum + match.verdicts, 0);
+    const judged = state.verdict && verdicts > turns ? `${rad.count(verdicts, "verdict")} in ` : "";
+    const place =
+      (row < 0 ? `${total} ${nouns}` : `${noun} ${row + 1} of ${total}`) +
+      (turns && key !== "{}" ? `, ${judged}${rad.count(turns, "turn")}` : "");
     return html`<form
         class="row tools no-print"
         role="search"
@@ -202,7 +208,7 @@
                   tabindex=${place === Math.max(row, 0) ? 0 : -1}
                   onClick=${open}
                 >
-                  <span dir="auto">${rad.short(line.item.text, 65)}</span>
+                  <span class="text">${rad.short(line.item.text, 65)}</span>
                   <${spec.Row} ...${line} state=${state} />
                 </a>
               </li>`;
@@ -221,7 +227,7 @@
           }
           ${
             item &&
-            html`<h2 dir="auto" id=${id(index)}>${item.text}</h2>
+            html`<h2 id=${id(index)}>${item.text}</h2>
               ${
                 value
                   ? html`<${spec.Item}

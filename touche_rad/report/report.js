@@ -28,7 +28,7 @@
     const View = (views[name] ??= rad.report.tabs[name]());
     return html`<${View} key=${name} ...${{ address }} />`;
   };
-  const main = document.getElementById("main");
+  const main = $("main");
   main.replaceChildren();
   rad.mount(html`<${App} />`, main);
 }

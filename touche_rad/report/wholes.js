@@ -15,9 +15,9 @@
       const below = graph.edges.filter((edge) => edge.target === node.id);
       const other = (edge) => graph.nodes.find(({ id }) => id === edge.source);
       return html`<li>
-        <b class="side ${node.side}">${node.side}</b>${" "}
+        <b class=${node.side}>${node.side}</b>${" "}
         <span class=${relation === "rebuttal" ? "no" : "soft"}>${relation}</span>${" "}
-        <span class="text" dir="auto">${node.text}</span>
+        <span class="text">${node.text}</span>
         ${
           below.length > 0 &&
           html`<ul>
@@ -35,13 +35,13 @@
     const view = (score, comment) =>
       html`<details>
         <summary>${number(score, Number.isInteger(score) ? 0 : 1)}</summary>
-        <span class="text" dir="auto">${comment || "no comment"}</span>
+        <span class="text">${comment || "no comment"}</span>
       </details>`;
     const cell = ([score, comment]) =>
       score === null ? [0, "–"] : [Math.min(score, 10) / 10, view(score, comment)];
     return html`<${Shares}
       caption="Scores by speech"
-      heads=${speeches.map(([at, name]) => html`<th scope="col" class="side ${sides[name]}">${at} ${name}</th>`)}
+      heads=${speeches.map(([at, name]) => html`<th scope="col" class=${sides[name]}>${at} ${name}</th>`)}
       rows=${rows.map(([dimension, cells]) => [dimension, cells.map(cell)])}
     />`;
   };
@@ -49,31 +49,30 @@
   const Whole = ({ record: { sides, speeches, winners, verdicts }, find, id }) =>
     html`${winners && html`<${Table} ...${winners} />`}
       <div class="columns">
-        ${["pro", "con"].map((side) => {
-          const of_side = speeches
-            .map((speech, at) => [at + 1, ...speech])
-            .filter((speech) => speech[2] === side);
-          return html`<section aria-label=${side}>
-            ${of_side.map(
-              ([at, speaker, , text, by]) =>
-                html`<h3 class="side ${side}">${at}. ${speaker} (${side})</h3>
-                  ${by && html`<p class="no">${by} answered as its fallback</p>`}
-                  <p class="text" dir="auto">${find(text)}</p>`,
-            )}
-          </section>`;
-        })}
+        ${["pro", "con"].map(
+          (side) =>
+            html`<section aria-label=${side}>
+              ${speeches.map(
+                ([speaker, of, text, by], at) =>
+                  of === side &&
+                  html`<h3 class=${side}>${at + 1}. ${speaker} (${side})</h3>
+                    ${by && html`<p class="no">${by} answered as its fallback</p>`}
+                    <p class="text">${find(text)}</p>`,
+              )}
+            </section>`,
+        )}
       </div>
       ${verdicts.map(
         ({ run, judge, winner, reason, comment, graph, timeline, tables }, at) =>
           html`<section class="turn" id="${id}-t${at + 1}">
             <h3>${run} <small class="soft">${judge}</small>: ${winner || "no winner"}</h3>
             ${reason && html`<p class="no">${winner && "judged in part: "}${reason}</p>`}
-            <p class="text" dir="auto">${comment}</p>
+            <p class="text">${comment}</p>
             ${timeline && html`<${Timeline} ...${{ timeline, sides }} />`}
             ${graph && html`<${Tree} ...${{ graph }} />`}
             ${
               tables.length > 0 &&
-              html`<details class="more">
+              html`<details>
                 <summary>Details</summary>
                 ${tables.map((table) => html`<${Table} ...${table} />`)}
               </details>`
@@ -91,7 +90,7 @@
                 ([argument, text, relevance]) =>
                   html`<li>
                     ${relevance !== null && html`<${rad.Verdict} name=${relevance > 0 ? "relevant" : "not relevant"} yes=${relevance > 0} /> `}
-                    <span class="text" dir="auto">${text}</span> <bdi class="soft">${argument}</bdi>
+                    <span class="text">${text}</span> <bdi class="soft">${argument}</bdi>
                   </li>`,
               )}
             </ol>

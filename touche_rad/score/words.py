@@ -145,13 +145,15 @@ def ranking_in_words(
             sentences.append(f"{': '.join(filter(None, parts))}.")
 
     if len(runs) > 1:
-        leader, second, *others = runs
+        leader, second, *_ = runs
+        tied = tied_first(runs)
+        others = [run for run in runs if run not in (second, *tied)]
         row = difference(second, leader)
         gain = runs[leader] - runs[second]
         size = signed(gain).removeprefix("+") if gain >= 0.0005 else "less than .001"
         lead = f"{leader} leads {second} by {size} {what}"
-        if second in tied_first(runs):
-            lead = f"{leader} and {second} have the same {what}"
+        if second in tied:
+            lead = f"{names_of(tied)} have the same {what}"
         elif row is not None and row.low is not None and row.high is not None:
             # The tested difference is second minus leader; the sentence has it the other way.
             lead += ", significantly" if row.significant else ", not significantly"
