@@ -4,7 +4,6 @@
    so that a debate can go on from any of them. `draw` shows everything. */
 {
   const { html } = rad;
-  const $ = (id) => document.getElementById(id);
   const setup = rad.island("setup");
   const STOPPED = "Stopped.";
   const offer = String([setup.debaters, setup.judges]);
@@ -111,12 +110,7 @@
   /* An entry of the history keeps the selected debaters and judges. */
   const choices = () => {
     const form = new FormData($("composer"));
-    return {
-      offer,
-      first: form.get("first"),
-      second: form.get("second"),
-      judges: form.getAll("judges"),
-    };
+    return { ...Object.fromEntries(form), offer, judges: form.getAll("judges") };
   };
   const remember = () => history.replaceState(choices(), "");
   /* The tab keeps the draft and the message without an answer. */
@@ -236,6 +230,8 @@
     );
     rad.mount(html`<${Topics} names=${found.slice(0, 60)} />`, $("topics"));
   };
+  const Problem = ({ text }) =>
+    html`<${rad.Notice} kind=${text.startsWith(STOPPED) ? "" : "error"}>${text}<//>`;
   const Steps = ({ steps }) =>
     html`<ul class="list">
       ${steps.map((text) => html`<li>${text}</li>`)}
@@ -264,10 +260,11 @@
           <ol class="list">
             ${answer.candidates.map(
               (candidate) =>
-                html`<li class="text" dir="auto">
+                html`<li class="text">
                   ${candidate.text}${" "}
                   <small
-                    >${`score ${rad.number(candidate.score)}`}${candidate.note && ` · ${candidate.note}`}</small
+                    >score
+                    ${rad.number(candidate.score)}${candidate.note && ` · ${candidate.note}`}</small
                   >
                 </li>`,
             )}
@@ -275,6 +272,7 @@
       }
     </div>`;
 
+  const WordsOnly = () => !setup.model && html`<span class="soft">words only, not the side</span>`;
   const Reply = ({ turn, index, which }) => {
     const answer = turn.answers[which];
     const { shown, live } = answer;
@@ -288,9 +286,9 @@
         state.turns[other].answers.some(({ shown: old }) => old?.content === shown?.content),
     );
     const notices = [...answer.notices, ...answer.judged.flatMap((judged) => judged.notices)];
-    return html`<article class="reply" aria-label=${`Answer of ${answer.debater}`}>
+    return html`<article class="reply" aria-label="Answer of ${answer.debater}">
       <div>
-        <div class="who">
+        <div class="who row">
           ${answer.debater}
           ${
             isCompared &&
@@ -325,12 +323,7 @@
               ${live.working} <span class="clock num" data-begun=${live.begun}></span>
             </p>`
         }
-        ${
-          answer.problem &&
-          html`<${rad.Notice} kind=${answer.problem === STOPPED ? "" : "error"}
-            >${answer.problem}<//
-          >`
-        }
+        ${answer.problem && html`<${Problem} text=${answer.problem} />`}
         ${
           shown &&
           html`<div class="foot row">
@@ -340,6 +333,7 @@
                 ({ score, ...verdict }) => html`<${rad.Verdict} ...${verdict} />`,
               )
             }
+            ${!isCompared && answer.judged[0]?.list.length > 0 && html`<${WordsOnly} />`}
             <button class="plain" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>
               Why?
             </button>
@@ -396,10 +390,10 @@
     return (
       rows.length > 0 &&
       html`<${rad.VerdictTable}
-        criteria=${lists[0].list.map(({ name }) => name)}
-        rows=${rows}
-        differs="between the answers"
-      />`
+          criteria=${lists[0].list.map(({ name }) => name)}
+          rows=${rows}
+          differs="between the answers"
+        /><${WordsOnly} />`
     );
   };
 
@@ -416,7 +410,7 @@
       data-scope
       aria-label="Turn ${place}"
     >
-      <div class="said">
+      <div class="said row end">
         <div class="row">
           ${
             siblings.length > 1 &&
@@ -426,7 +420,7 @@
                 html`<button
                   class="plain"
                   aria-pressed=${sibling === index}
-                  aria-label=${`Branch ${at + 1} of ${siblings.length}: ${shortOf(state.turns[sibling])}`}
+                  aria-label="Branch ${at + 1} of ${siblings.length}: ${shortOf(state.turns[sibling])}"
                   onClick=${() => {
                     if (!running) {
                       goTo(last(sibling));
@@ -447,7 +441,7 @@
             })}`
           }
         </div>
-        <div class="bubble user text" dir="auto">${turn.say}</div>
+        <div class="bubble user text">${turn.say}</div>
       </div>
       <div class="replies">
         ${turn.answers.map(
@@ -483,9 +477,7 @@
     );
     rad.mount(
       problem &&
-        html`<${rad.Notice} kind=${problem.text.startsWith(STOPPED) ? "" : "error"}
-            >${problem.text}<//
-          >
+        html`<${Problem} text=${problem.text} />
           ${problem.again && html`<button onClick=${problem.again}>Try again</button>`}`,
       $("problem"),
     );
@@ -685,15 +677,21 @@
   /* Select an answer; where the debate went on with another, the selection begins a branch. */
   const pick = (index, which) => {
     const turn = state.turns[index];
-    if (running || turn.pick === which) {
+    if (running) {
       return;
     }
-    if (children(index).length) {
-      goTo(state.turns.push({ ...turn, pick: which }) - 1);
-    } else {
-      turn.pick = which;
-      goTo(index);
+    const { debater } = turn.answers[which];
+    if (setup.debaters.includes(debater)) {
+      select([debater, ""]);
+      remember();
+      status = `${debater} answers the next message.`;
     }
+    let { at } = state;
+    if (turn.pick !== which) {
+      at = children(index).length ? state.turns.push({ ...turn }) - 1 : index;
+      state.turns[at].pick = which;
+    }
+    goTo(at);
   };
   const edit = ({ parent, say: text }) => {
     if (!running) {
@@ -841,12 +839,9 @@
   $("find").addEventListener("input", find);
   $("say").addEventListener("input", grow);
   $("say").addEventListener("keydown", press);
-  const buttons = { stop, cancel, link: copy };
-  for (const kind of Object.keys(contents)) {
-    buttons[kind] = saveAs(kind);
-  }
-  for (const [id, action] of Object.entries(buttons)) {
-    $(id).addEventListener("click", () => action());
+  const files = Object.keys(contents).map((kind) => [kind, saveAs(kind)]);
+  for (const [id, action] of [["stop", stop], ["cancel", cancel], ["link", copy], ...files]) {
+    $(id).addEventListener("click", action);
   }
   for (const [event, action] of Object.entries({
     hashchange: load,
