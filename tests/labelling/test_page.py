@@ -109,8 +109,8 @@ def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path) -> None:
         press(page, "u")
         wait_for_turn(page, 7)
         press(page, "?")
-        assert page.get_by_role("dialog").get_by_text("Keys and rubric").is_visible()
-        assert_count(page, "dialog h2 + .keys dt", 16)
+        assert page.get_by_role("dialog").get_by_text("Rubric and keys").is_visible()
+        assert_count(page, "dialog dl ~ .keys dt", 16)
         assert page.evaluate(LOOK_OF_DIALOG) == ["none", "16px"]
         assert_accessible(page)
         press(page, "?")
@@ -129,7 +129,7 @@ def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path) -> None:
         page.locator("#undo").focus()
         press(page, "1", "Enter")
         wait_for_turn(page, 9)
-        page.locator("#rate:text-is('1 labelled')").wait_for()
+        page.locator("#rate:text-is('1 finished')").wait_for()
 
 
 def test_mouse_touch_and_the_widths(open_page: OpenPage, run: Path, judge: Path) -> None:
@@ -144,7 +144,7 @@ def test_mouse_touch_and_the_widths(open_page: OpenPage, run: Path, judge: Path)
         assert_accessible(page)
         page.get_by_role("button", name="Next →").tap()
         wide = wait_for_turn(open_page(address), 2)
-        assert_count(wide, ".bar :text('Label'), .hint:has-text('all keys'):visible", 2)
+        assert_count(wide, ".bar :text('Label'), .hint:has-text('rubric, all keys'):visible", 2)
         assert_fits(wide)
         wide.get_by_role("group", name="Manner").get_by_role("button", name="Don't know").click()
         wait_for_turn(wide)

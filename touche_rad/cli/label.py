@@ -122,7 +122,7 @@ def _serve(session: LabelSession, options: LabelOptions) -> None:
     )
     done = session.done()
     total = len(session.queue)
-    progress = f"{done} of {total} turns labelled" if done else f"{total} turns"
+    progress = f"{done} of {total} turns finished" if done else f"{total} turns"
     say(f"{session.annotator}: {progress}; stop with Ctrl-C")
     address = f"{HOSTS[0]}:{listening.getsockname()[1]}"
     click.echo(f"open in your browser: http://{address}/{token}/")
@@ -142,9 +142,9 @@ def _print_summary(
     for name in study.annotators or [session.annotator]:
         answers = study.answers[name]
         done = sum(study.is_complete(name, place) for place in answers)
-        line = f"{name}: {count_of(done, 'turn')} labelled"
+        line = f"{name}: {count_of(len(answers), 'turn')} labelled"
         if done < len(answers):
-            line += f", {len(answers) - done} unfinished"
+            line += f", {len(answers) - done} of them unfinished"
         click.echo(printable(line))
     if len(study.annotators) > 1:
         click.echo(printable("\n".join(agreement(study, options.seed).lines(terminal_width()))))

@@ -4,7 +4,6 @@
    an answer { label, text, about }; yes and no are the case of two. */
 {
   const { html } = rad;
-  const $ = (id) => document.getElementById(id);
   const show = (id, view) => rad.mount(view, $(id));
   const data = rad.island("data");
   const QUESTIONS = data.questions;
@@ -43,7 +42,8 @@
 
   const Bubble = ({ who, kind, children }) =>
     html`<div class="bubble ${kind}">
-      <span class="who">${who}</span><span class="text" dir="auto">${children}</span>
+      <div class="who">${who}</div>
+      <span class="text">${children}</span>
     </div>`;
   const NOUNS = { response: "Response", user: "Message" };
   const Talk = () => {
@@ -72,7 +72,7 @@
             ${shown.sentences.map((text, number) => [
               number ? " " : "",
               used.has(number + 1)
-                ? html`<span class="sentence" tabindex="0" data-marks=${`s-${number + 1}`}
+                ? html`<span class="sentence" tabindex="0" data-marks="s-${number + 1}"
                     >${text}</span
                   >`
                 : text,
@@ -129,7 +129,7 @@
             </button>`,
         )}</span
       >
-      <p class="asks" id="a-${key}">${asks}</p>
+      <p class="asks soft" id="a-${key}">${asks}</p>
       ${
         others.length > 0 &&
         html`<div class="others row">
@@ -188,7 +188,7 @@
       $("position").textContent = places.length ? `${at + 1} of ${places.length}` : "";
       $("rate").textContent = isSettling
         ? `${done} of ${total} disagreements settled`
-        : `${done} labelled`;
+        : `${done} finished`;
       Object.assign($("progress"), { max: Math.max(total, 1), value: done, hidden: !done });
       $("undo").disabled = !queue.can_undo;
       $("previous").disabled = at === 0;

@@ -187,7 +187,7 @@ class LabelSession:
         return max(len(self.queue) - 1, 0)
 
     def done(self) -> int:
-        """Return the number of turns of the queue that are labelled."""
+        """Return the number of turns of the queue that have all answers."""
         return sum(self.study.is_complete(self.annotator, place) for place in self.queue)
 
     def write(self) -> None:
