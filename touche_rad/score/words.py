@@ -158,8 +158,10 @@ def ranking_in_words(
             # The tested difference is second minus leader; the sentence has it the other way.
             lead += ", significantly" if row.significant else ", not significantly"
             lead += f" ({_limits(row, -row.high, -row.low)})"
-        on_measures = differing(second, leader)
-        sentences.append(f"{lead}; {second} is {on_measures}." if on_measures else f"{lead}.")
+        for run in tied[1:] or [second]:
+            on_measures = differing(run, leader)
+            lead += f"; {run} is {on_measures}" if on_measures else ""
+        sentences.append(f"{lead}.")
         compare(others, leader, runs[leader], leader)
     for baseline, value in baselines.items():
         compare(runs, baseline, value, f"the baseline {baseline} ({number(value)})")
