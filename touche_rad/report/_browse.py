@@ -121,7 +121,8 @@ def _filters(
     filters: list[tuple[str, str, list[tuple[str, str]]]] = []
     if len(runs) > 1:
         # Runs without a debate, such as those that cannot be scored, would show nothing.
-        shown = [(run, run) for at, run in enumerate(runs) if any(at in row[3] for row in debates)]
+        with_debates = {run for debate in debates for run in debate[3]}
+        shown = [(run, run) for at, run in enumerate(runs) if at in with_debates]
         filters = [("run", "Run", shown), ("differ", "Turns", _DIFFERENCES)]
     if any(debate[6] for debate in debates):  # judged
         filters += [
