@@ -226,8 +226,7 @@ class Debate(Record):
         text can take all of their time.
         """
         if self.claim or self.description or self.user:
-            blind = self.replace(claim="", description="", user="")
-            return blind.as_served(characters)
+            return self.replace(claim="", description="", user="").as_served(characters)
         texts = [self.motion, *(turn.utterance for turn in self.turns)]
         for turn in self.turns:
             if turn.response is not None:

@@ -64,7 +64,7 @@ class InputError(UserError):
         self.expected = expected
         self.problem = problem
         self.place = self.path if line is None else f"{self.path}:{line}"
-        super().__init__(": ".join(part for part in (self.place, field, expected) if part))
+        super().__init__(": ".join(filter(None, (self.place, field, expected))))
 
 
 def nearest(wrong: str, right: Iterable[str], otherwise: str | None = None) -> str:

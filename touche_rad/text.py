@@ -69,15 +69,14 @@ def count_words(text: str) -> int:
     return len(text.split())
 
 
-def clean(text: str) -> str:
-    """Return the text on one line, without lone surrogates and control characters."""
-    text = text.encode("utf-8", "replace").decode()
-    return " ".join(_CONTROL.sub(" ", text).split())
-
-
 def encodable(text: str) -> str:
     """Replace lone surrogates, which tokenizers and servers reject and a debate may contain."""
     return text.encode("utf-8", "replace").decode()
+
+
+def clean(text: str) -> str:
+    """Return the text on one line, without lone surrogates and control characters."""
+    return " ".join(_CONTROL.sub(" ", encodable(text)).split())
 
 
 _TERMINAL_SEQUENCE = re.compile(

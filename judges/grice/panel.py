@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from statistics import fmean
 from typing import Annotated, ClassVar, Final
 
 from touche_rad.contest import Contest, Outcome, leader
-from touche_rad.criteria import Criteria
 from touche_rad.plugins import NamesPlugins, Services, make
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.records import Share
-from touche_rad.runs.judging import ViewVerdicts, judge_turns
+from touche_rad.runs.judging import judge_turns
 from touche_rad.text import excerpt
 from touche_rad.users.contest_views import task_view
 
@@ -45,8 +43,18 @@ class GricePanel:
         for speaker in contest.speakers:
             views = task_view(contest, speaker).views()
             judgements = await judge_turns(self._judge, views, self._criteria)
-            scores[speaker] = _means(judgements, self._criteria)
-            if scores[speaker][GENERAL] is None:
+            # The mean of each criterion and of all; missing verdicts are left out.
+            means: Scores = {}
+            for key in self._criteria.keys:
+                of_turns = [
+                    view.verdicts[key].score for view in judgements if key not in view.unscored
+                ]
+                valid = [score for score in of_turns if score is not None]
+                means[key] = fmean(valid) if valid else None
+            parts = [mean for mean in means.values() if mean is not None]
+            general = fmean(parts) if len(parts) == len(means) else None
+            scores[speaker] = {GENERAL: general, **means}
+            if general is None:
                 lost = [reason for view in judgements for reason in view.unscored.values()]
                 reason = lost[0] if lost else "nothing was said"
                 reasons.append(excerpt(f"{speaker}: {reason}", 300))
@@ -57,14 +65,3 @@ class GricePanel:
         return Outcome(
             winner=winners[GENERAL], scores=scores, winners=winners, reason="; ".join(reasons)
         )
-
-
-def _means(judgements: Sequence[ViewVerdicts], criteria: Criteria) -> Scores:
-    """Return the mean of each criterion and of all; missing verdicts are left out."""
-    means: Scores = {}
-    for key in criteria.keys:
-        scores = [view.verdicts[key].score for view in judgements if key not in view.unscored]
-        valid = [score for score in scores if score is not None]
-        means[key] = fmean(valid) if valid else None
-    parts = [mean for mean in means.values() if mean is not None]
-    return {GENERAL: fmean(parts) if len(parts) == len(criteria) else None, **means}

@@ -11,13 +11,13 @@ import importlib.util
 import operator
 import re
 from collections.abc import Callable, Sequence
-from typing import Any, Final, Literal, NamedTuple, TypeVar
+from typing import Any, Final, Literal, NamedTuple
 
 from touche_rad.errors import UserError
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.text import clean, packaged_table
 
-T = TypeVar("T")
 Truth = Literal["true", "false", "unknown"]
 LONGEST_FORMULA: Final = 1_000
 """Characters of a formula; a longer one is refused."""
@@ -356,7 +356,14 @@ class _Problem:
             return (z3.ForAll if node.kind == "all" else z3.Exists)([thing], part)
         parts = [self._expression(part, things) for part in node.parts]
         if node.kind in ("function", "predicate"):
-            return self._symbol(node)(*parts)
+            # A name with another number of terms is another predicate or function.
+            key = f"{node.kind} {node.name}/{len(node.parts)}"
+            if key not in self._symbols:
+                predicate = node.kind == "predicate"
+                gives = self._z3.BoolSort(self._context) if predicate else self._thing
+                sorts = [self._thing] * len(node.parts)
+                self._symbols[key] = self._z3.Function(key, *sorts, gives)
+            return self._symbols[key](*parts)
         joins = {
             "not": z3.Not,
             "and": z3.And,
@@ -367,16 +374,6 @@ class _Problem:
             "=": operator.eq,
         }
         return joins[node.kind](*parts)
-
-    def _symbol(self, node: Node) -> Any:
-        """Return a predicate or a function; a name with another number of terms is another one."""
-        key = f"{node.kind} {node.name}/{len(node.parts)}"
-        if key not in self._symbols:
-            predicate = node.kind == "predicate"
-            gives = self._z3.BoolSort(self._context) if predicate else self._thing
-            things = [self._thing] * len(node.parts)
-            self._symbols[key] = self._z3.Function(key, *things, gives)
-        return self._symbols[key]
 
 
 def _spent(solver: Any) -> int:

@@ -68,7 +68,27 @@ def load(
             # "create" keeps the first copy of an argument that is sent twice. "index" would replace
             # it, and a replaced copy counts in the scores until segments are merged.
             _send(connection, _actions(file, groups, concrete))
-        _settle(connection, concrete)
+        # Make what was written searchable, in one segment per shard and copy. Every copy then gives
+        # the same scores to the last bit. Without it, replaced documents count in the scores of a
+        # copy until it merges its segments, and each copy does so at another time.
+        connection.ask(lambda es: es.indices.refresh(index=concrete), one_try=WRITING_TRY)
+        # Wait a little for copies that are being made; a user may lack the permission to ask.
+        connection.ask(
+            lambda es: es.options(ignore_status=[403, 408]).cluster.health(
+                index=concrete, wait_for_no_initializing_shards=True, timeout="5s"
+            )
+        )
+        merged = connection.ask(
+            lambda es: es.options(
+                request_timeout=_MERGE_SECONDS, ignore_status=[403]
+            ).indices.forcemerge(index=concrete, max_num_segments=1)
+        )
+        if merged.meta.status == 403:
+            log.warning(
+                "%s: no permission to merge segments (index privilege maintenance): the index is "
+                "complete, but its copies may give slightly different scores",
+                connection.where,
+            )
         stored = int(connection.ask(lambda es: es.count(index=concrete))["count"])
         if stored != count:
             raise WorkError(
@@ -147,29 +167,3 @@ def _create(es: Any, index: str, body: Mapping[str, Any]) -> None:
     except elasticsearch.BadRequestError as error:
         if error.error != "resource_already_exists_exception":
             raise
-
-
-def _settle(connection: Connection, concrete: str) -> None:
-    """Make what was written searchable, in one segment per shard and copy.
-
-    Every copy then gives the same scores to the last bit. Without it, replaced documents count in
-    the scores of a copy until it merges its segments, and each copy does so at another time.
-    """
-    connection.ask(lambda es: es.indices.refresh(index=concrete), one_try=WRITING_TRY)
-    # Wait a little for copies that are being made; a user may lack the permission to ask for it.
-    connection.ask(
-        lambda es: es.options(ignore_status=[403, 408]).cluster.health(
-            index=concrete, wait_for_no_initializing_shards=True, timeout="5s"
-        )
-    )
-    merged = connection.ask(
-        lambda es: es.options(
-            request_timeout=_MERGE_SECONDS, ignore_status=[403]
-        ).indices.forcemerge(index=concrete, max_num_segments=1)
-    )
-    if merged.meta.status == 403:
-        log.warning(
-            "%s: no permission to merge segments (index privilege maintenance): the index is "
-            "complete, but its copies may give slightly different scores",
-            connection.where,
-        )

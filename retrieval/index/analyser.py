@@ -32,7 +32,7 @@ def check_field(field: str) -> None:
 def content(argument: Argument, field: str) -> str:
     """Return the text of an argument's field."""
     if field == ALL:
-        return "\n".join(argument.text_of(part) for part in PARTS).strip()
+        return "\n".join(map(argument.text_of, PARTS)).strip()
     return argument.text_of(field)
 
 

@@ -5,7 +5,7 @@ Its settings must list `json` under `search.formats`; most public servers do not
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Final
 
 from retrieval.web.search import Page, SearchFailed, page_of, plain
 from touche_rad import http
@@ -34,7 +34,8 @@ class SearXNG:
 
     async def search(self, query: str, k: int) -> list[Page]:
         """Return the first `k` results with a text."""
-        words = _without_commands(query)
+        bare = (word.lstrip(_COMMANDS) for word in plain(query, LONGEST_QUERY).split())
+        words = " ".join(filter(None, bare))
         if not words or k < 1:
             return []
         sent = {"q": words, "format": "json"}
@@ -45,9 +46,6 @@ class SearXNG:
         except http.RequestError as error:
             hint = ": add json to search.formats in its settings" if error.status == 403 else ""
             raise SearchFailed(f"{plain(str(error), 300)}{hint}") from None
-        return self._pages(reply)[:k]
-
-    def _pages(self, reply: Any) -> list[Page]:
         try:
             pages = [
                 page_of(row.get("title"), row.get("content"), _web_address(row.get("url")))
@@ -56,12 +54,7 @@ class SearXNG:
             ]
         except (TypeError, KeyError):
             raise SearchFailed(f"{self.place}: the reply has no results") from None
-        return [page for page in pages if page.text]
-
-
-def _without_commands(query: str) -> str:
-    words = (word.lstrip(_COMMANDS) for word in plain(query, LONGEST_QUERY).split())
-    return " ".join(word for word in words if word)
+        return [page for page in pages if page.text][:k]
 
 
 def _web_address(url: object) -> str:

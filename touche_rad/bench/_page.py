@@ -52,7 +52,21 @@ def write_pages(plan_file: PlanFile, results: Path, figures: Figures) -> Path:
     assert shares is not None
     (of_debaters,) = boards_of(shares)
     of_debaters["warnings"] = judge_warnings(plan_file, results)
-    _add_columns(of_debaters, figures)
+    # Add what only a bench knows of its debaters: plugin, words, and the shares by entry.
+    plugins = {name: plugin for name, _, plugin in figures.entries}
+    of_debaters["columns"].append(["words", ""])
+    for row, debater in zip(of_debaters["rows"], figures.debaters, strict=True):
+        row["about"] = plugins[debater.name]
+        row["cells"].append(f"{debater.words:.1f}")
+    for kind in ("judges", "users", "seeds"):
+        heads = list(getattr(figures.debaters[0], kind))
+        if kind == "judges" or len(heads) > 1:
+            values = [
+                [debater.name, *getattr(debater, kind).values()] for debater in figures.debaters
+            ]
+            of_debaters["tables"].append(
+                page_table(f"{figures.measure}: {kind}", ["debater", *heads], values)
+            )
     faults = [
         fault._replace(link=reader_link(mark="fallback", **{"with": ".".join(numbers[fault.run])}))
         for fault in faults_of(shares)
@@ -88,21 +102,3 @@ def judges_without_index(plan_file: PlanFile) -> list[str]:
         f"{names_of(judges)} judged the labelled debates without the index, because they may cite "
         "other arguments; a plan without debaters judges them with it"
     ]
-
-
-def _add_columns(board: Board, figures: Figures) -> None:
-    """Add what only a bench knows of its debaters: plugin, words, and the shares by entry."""
-    plugins = {name: plugin for name, _, plugin in figures.entries}
-    board["columns"].append(["words", ""])
-    for row, debater in zip(board["rows"], figures.debaters, strict=True):
-        row["about"] = plugins[debater.name]
-        row["cells"].append(f"{debater.words:.1f}")
-    for kind in ("judges", "users", "seeds"):
-        heads = list(getattr(figures.debaters[0], kind))
-        if kind == "judges" or len(heads) > 1:
-            values = [
-                [debater.name, *getattr(debater, kind).values()] for debater in figures.debaters
-            ]
-            board["tables"].append(
-                page_table(f"{figures.measure}: {kind}", ["debater", *heads], values)
-            )

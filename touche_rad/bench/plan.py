@@ -265,7 +265,19 @@ def read_plan(path: Path) -> BenchPlan:
     try:
         return BenchPlan.model_validate(content)
     except ValidationError as error:
-        raise _wrong(path, error) from None
+        # The first problem with its key, what was expected, and the nearest right name.
+        problem = error.errors()[0]
+        miss = field_error(error)
+        message = miss.expected
+        if problem["type"] == "extra_forbidden":
+            keys = miss.field.split(".")
+            # An entry is two tables deep: `judges.NAME.key`.
+            owners: list[type[BaseModel]] = [BenchPlan, Pages, PlanEntry]
+            hint = nearest(keys[-1], owners[min(len(keys) - 1, 2)].model_fields)
+            message = f"there is no such key{hint}"
+        elif problem["type"] == "string_pattern_mismatch":
+            message = f"expected another name: {NAMES_ARE}"
+        raise InputError(path, message, field=miss.field or None) from None
 
 
 def load_plan(path: Path) -> PlanFile:
@@ -320,19 +332,3 @@ def load_plan(path: Path) -> PlanFile:
         read_labelled(plan_file.data["debates"], labels, criteria)  # refuses others
     assert plan_file.entries  # finds the plugin and reads the options of every entry
     return plan_file
-
-
-def _wrong(path: Path, error: ValidationError) -> InputError:
-    """Return the first problem with its key, what was expected, and the nearest right name."""
-    problem = error.errors()[0]
-    miss = field_error(error)
-    message = miss.expected
-    if problem["type"] == "extra_forbidden":
-        keys = miss.field.split(".")
-        # An entry is two tables deep: `judges.NAME.key`.
-        owners: list[type[BaseModel]] = [BenchPlan, Pages, PlanEntry]
-        hint = nearest(keys[-1], owners[min(len(keys) - 1, 2)].model_fields)
-        message = f"there is no such key{hint}"
-    elif problem["type"] == "string_pattern_mismatch":
-        message = f"expected another name: {NAMES_ARE}"
-    return InputError(path, message, field=miss.field or None)

@@ -57,7 +57,7 @@ class Bench:
     results: Path
     index: ArgumentIndex | None
     open_model: OpenModel
-    say: Callable[[str], None] = lambda line: None
+    say: Callable[[str], None]
     """Gets a line for each cell that is run again after an edit."""
 
     def __post_init__(self) -> None:

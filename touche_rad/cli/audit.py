@@ -9,7 +9,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, progress, say, terminal_width
+from touche_rad.cli.console import Label, print_parts, progress, say
 from touche_rad.cli.program import command
 from touche_rad.text import json_text
 
@@ -65,7 +65,10 @@ def audit_command(options: AuditOptions) -> int:
             )
             result = session.run(work)
     as_json = json_text(result.model_dump(mode="json"))
-    click.echo(as_json if options.as_json else "\n".join(result.lines(terminal_width())))
+    if options.as_json:
+        click.echo(as_json)
+    else:
+        print_parts(result.parts())
     if out is not None:
         write_text(out, as_json + "\n")
         say(out, Label.WRITTEN)

@@ -7,7 +7,7 @@ import shlex
 import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
     from touche_rad.runs.judging import ViewVerdicts
+    from touche_rad.score.tables import Part
 
 Progress = Callable[[int, int | None], None]
 _SECONDS_BETWEEN_LINES: Final = 10
@@ -163,6 +164,13 @@ def print_command(command: str) -> None:
     click.echo("\n".join(fold_command(printable(command), width)))
 
 
+def print_parts(parts: Iterable[Part]) -> None:
+    """Print the tables and lines of a report, with an empty line between parts."""
+    from touche_rad.score.tables import terminal_lines  # it is slow to import
+
+    click.echo("\n".join(terminal_lines(parts, terminal_width())))
+
+
 def print_json(value: object, indent: int | None = 2) -> None:
     """Print a value as JSON, by default over several lines."""
     click.echo(json_text(value, indent))
@@ -243,6 +251,12 @@ def next_step(*steps: str | Sequence[object]) -> None:
 # --- the status of a run
 
 
+def show_warnings(status: Status) -> None:
+    """Print the warnings of a run."""
+    for warning in status.warnings:
+        say(warning.detail, Label.WARNING)
+
+
 def show_status(status: Status) -> None:
     """Print what a run did and its warnings; with `--quiet`, the warnings only."""
     from touche_rad.events import OF_FALLBACKS
@@ -272,8 +286,7 @@ def show_status(status: Status) -> None:
             tokens = f"{prompt_tokens} + {total['completion_tokens']} tokens"
             say(f"model: {calls}, {from_cache} more from the cache, {tokens}")
 
-    for warning in status.warnings:
-        say(warning.detail, Label.WARNING)
+    show_warnings(status)
     if status.errors and (status.fallbacks or status.state != "done"):  # not of an earlier attempt
         say(f"tracebacks: {status.errors}")
 

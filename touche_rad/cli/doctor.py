@@ -45,7 +45,29 @@ def doctor_command(options: DoctorOptions) -> int:
     of_index, has_vectors = _check_index(options.index)
     # A model that is given is not missing.
     needed = f"a model that passes: {', '.join(sorted(failed))}" if failed else A_MODEL
-    plugins, summary = _check_plugins(has_model, has_vectors, needed)
+    # A check of each plugin, and a summary: the failures, then one check for each state.
+    plugins: list[Check] = []
+    summary: list[Check] = []
+    groups: dict[tuple[str, bool], dict[str, list[str]]] = {}
+    for kind in KINDS:
+        for plugin in registered(kind).values():
+            name = f"{kind} {plugin.name}"
+            try:
+                missing = plugin.missing(index=True, model=has_model, vectors=has_vectors)
+                state = f"needs {'; '.join(missing)}" if missing else "ready"
+                state = state.replace(A_MODEL, needed)
+                check = Check(name, not missing, state, state, optional=plugin.optional)
+            except ToucheRadError as error:
+                check = Check(name, False, str(error))
+            plugins.append(check)
+            if check.ok or check.optional:
+                names_by_kind = groups.setdefault((check.found, check.ok), {})
+                names_by_kind.setdefault(kind, []).append(plugin.name)
+            else:
+                summary.append(check)
+    for (state, is_ready), names_by_kind in groups.items():
+        lists = [f"{kind} {', '.join(names)}" for kind, names in names_by_kind.items()]
+        summary.append(Check(state, is_ready, "; ".join(lists), optional=True))
     version = f"{__version__} on Python {platform.python_version()}, {platform.machine()}"
     free = shutil.disk_usage(Path.cwd()).free / 2**30
     checks = [
@@ -113,35 +135,3 @@ def _check_model(options: DoctorOptions) -> list[Check]:
             return session.run(check_all, model)
     except ToucheRadError as error:
         return [Check("model", False, str(error), "see -m in: touche-rad respond --help")]
-
-
-def _check_plugins(
-    has_model: bool, has_vectors: bool, needed_model: str
-) -> tuple[list[Check], list[Check]]:
-    """Return a check of each plugin, and a summary: the failures, then one check for each state.
-
-    `needed_model` says what model they need if they have none.
-    """
-    checks: list[Check] = []
-    summary: list[Check] = []
-    groups: dict[tuple[str, bool], dict[str, list[str]]] = {}
-    for kind in KINDS:
-        for plugin in registered(kind).values():
-            name = f"{kind} {plugin.name}"
-            try:
-                missing = plugin.missing(index=True, model=has_model, vectors=has_vectors)
-                state = f"needs {'; '.join(missing)}" if missing else "ready"
-                state = state.replace(A_MODEL, needed_model)
-                check = Check(name, not missing, state, state, optional=plugin.optional)
-            except ToucheRadError as error:
-                check = Check(name, False, str(error))
-            checks.append(check)
-            if check.ok or check.optional:
-                names_by_kind = groups.setdefault((check.found, check.ok), {})
-                names_by_kind.setdefault(kind, []).append(plugin.name)
-            else:
-                summary.append(check)
-    for (state, is_ready), names_by_kind in groups.items():
-        lists = [f"{kind} {', '.join(names)}" for kind, names in names_by_kind.items()]
-        summary.append(Check(state, is_ready, "; ".join(lists), optional=True))
-    return checks, summary

@@ -65,7 +65,7 @@ def write_options(
         if isinstance(option, click.Option)
         and (HELP_ALL in ctx.meta or not (isinstance(option, Option) and option.is_rare))
     ]
-    sizes = Counter(_section_of(option) for option in options)
+    sizes = Counter(map(_section_of, options))
     headed = [section for section in Section if sizes[section] >= MIN_IN_SECTION]
     parts: dict[str, list[click.Option]] = {
         "Options": [option for option in options if _section_of(option) not in headed]

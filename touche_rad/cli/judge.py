@@ -10,11 +10,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import Label, next_step, print_json, say, terminal_width
+from touche_rad.cli.console import Label, next_step, print_json, print_parts, say
 from touche_rad.cli.program import command
 from touche_rad.errors import InputError, UserError
 
@@ -168,7 +166,6 @@ def _explain(error: InputError, source: Path) -> UserError:
 def _print_winners(sources: Mapping[Path, Path], options: JudgeOptions) -> None:
     """Print who won by each file of outcomes, as `score` does."""
     from touche_rad.contests.scoring import score_contests
-    from touche_rad.score.tables import terminal_lines
 
     for outcomes, contests in sources.items():
         try:
@@ -179,14 +176,13 @@ def _print_winners(sources: Mapping[Path, Path], options: JudgeOptions) -> None:
         if options.as_json:
             print_json(report.to_json(), None)
         else:
-            click.echo("\n".join(terminal_lines([report.findings()], terminal_width())))
+            print_parts([report.findings()])
 
 
 def _print_shares(outputs: Collection[Path], options: JudgeOptions) -> None:
     """Print the shares or means of the answers of the evaluations."""
     from touche_rad.cli.score import warn_of_fallbacks
     from touche_rad.score.shares import score_shares
-    from touche_rad.score.tables import terminal_lines
 
     if not outputs:
         return
@@ -199,5 +195,4 @@ def _print_shares(outputs: Collection[Path], options: JudgeOptions) -> None:
         print_json(report.to_json())
     else:
         # The shares come last, below what the judge printed of each file.
-        parts = [*report.parts()][::-1]
-        click.echo("\n".join(terminal_lines(parts, terminal_width())))
+        print_parts([*report.parts()][::-1])

@@ -15,7 +15,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, next_step, say, terminal_width, with_criteria
+from touche_rad.cli.console import Label, next_step, print_parts, say, with_criteria
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
 from touche_rad.files.records import path_beside
@@ -147,7 +147,7 @@ def _print_summary(
             line += f", {len(answers) - done} of them unfinished"
         click.echo(printable(line))
     if len(study.annotators) > 1:
-        click.echo(printable("\n".join(agreement(study, options.seed).lines(terminal_width()))))
+        print_parts(agreement(study, options.seed).parts())
     steps: list[list[object]] = []
     chosen = with_criteria(options.criteria)
     unsettled = len(study.open_disagreements())

@@ -13,7 +13,7 @@ import click
 
 from touche_rad import __version__
 from touche_rad.cli.bench_options import BenchRunOptions
-from touche_rad.cli.console import Label, line_of, say, terminal_width
+from touche_rad.cli.console import Label, line_of, print_parts, say
 from touche_rad.cli.program import run
 from touche_rad.cli.score import ScoreOptions, score_runs
 from touche_rad.cli.steps import Steps
@@ -78,7 +78,10 @@ def run_table(options: BenchRunOptions) -> int:
         path = work.out / f"{RESULT}{suffix}"
         write_text(path, f"{click.unstyle(text)}\n")
         say(path, Label.WRITTEN)
-    click.echo(as_json if options.as_json else "\n".join(comparison.lines(terminal_width())))
+    if options.as_json:
+        click.echo(as_json)
+    else:
+        print_parts(comparison.parts())
     if all(cell.ours is None for cell in comparison.cells):
         refused.append(f"no row has a value: touche-rad score on the runs in {work.out} says why")
     for error in refused:

@@ -21,6 +21,7 @@ from touche_rad.cli.console import (
     progress,
     say,
     show_status,
+    show_warnings,
 )
 from touche_rad.cli.options import FileOptions
 from touche_rad.cli.prepare import (
@@ -193,8 +194,7 @@ def run_on_files(
                 status = run(work, out, settings, options.shard)
 
     if out is None:
-        for warning in status.warnings:
-            say(warning.detail, Label.WARNING)
+        show_warnings(status)
         return end_of_run(status, None)
     # What is finished is not run again: its status is older than this call.
     if status.finished < begun:

@@ -84,10 +84,9 @@ def simulate_command(options: SimulateOptions) -> int:
         "simulate", options, options.claims, {files.Kind.CLAIMS}, files.Kind.SIMULATIONS
     )
     user = parse_user(options.user, options.plugin_options["user"])
-    debater = options.debater.configure("debater")
     job = SimulateJob(
         source=places.source,
-        debater=debater,
+        debater=options.debater.configure("debater"),
         user=user,
         max_words=options.max_words,
         deadline=options.deadline,

@@ -15,7 +15,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import Label, next_step, progress, say, terminal_width
+from touche_rad.cli.console import Label, next_step, print_parts, progress, say, show_warnings
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.outputs import STATUS, alone_in
@@ -117,8 +117,7 @@ def _run(
             keep_trace=True,
         )
         status = run(work, out, settings)
-    for warning in status.warnings:
-        say(warning.detail, Label.WARNING)
+    show_warnings(status)
     return run_files.end_of_run(status, out)
 
 
@@ -237,8 +236,10 @@ def tournament_command(options: TournamentOptions) -> int:
                 seed=options.seed,
             )
             write_text(folder.ratings, result.model_dump_json(indent=2) + "\n")
-    as_text = "\n".join(result.lines(terminal_width()))
-    click.echo(result.model_dump_json() if options.as_json else as_text)
+    if options.as_json:
+        click.echo(result.model_dump_json())
+    else:
+        print_parts(result.parts())
     say(folder.ratings, Label.WRITTEN)
     next_step(["report", folder.path, "-o", path_beside(folder.path, ".html")])
     return code

@@ -31,7 +31,6 @@ from touche_rad.tira.submission import (
     COLLECTIONS,
     PLUGINS,
     Software,
-    SubTask,
     check_host,
     describe,
     load,
@@ -103,10 +102,25 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
     uses_model = has_model and any(plugin.uses_model for plugin in plugins.values())
     with _step("entry"):
         submission = load(options.file)
-        entries = {
-            name: software.with_collection(collection)
-            for name, software in _entries(options, specs, plugins, uses_model=uses_model).items()
-        }
+        # The entries of tira.yml by name; those of this name keep their other keys.
+        model = options.model or "environment" if uses_model else ""
+        entries: dict[str, Software] = {}
+        for kind, plugin in plugins.items():
+            software = describe(
+                1 if kind == "debater" else 2,
+                str(specs[kind]),
+                model=model,
+                official=options.official,
+                file=plugin.file.name if plugin.file else "",
+            )
+            name = plugin.name if kind == "debater" else f"judge-{plugin.name}"
+            if options.save:
+                name = f"{options.save}-judge" if entries else options.save
+                earlier = submission.software.get(name)
+                if earlier is not None and earlier.command == software.command:
+                    other_keys = earlier.model_dump(exclude_defaults=True)
+                    software = software.model_copy(update=other_keys)
+            entries[name] = software.with_collection(collection)
     if options.model and not uses_model:
         with _step("model"):
             raise UserError("neither the debater nor the judge uses a model: leave out -m")
@@ -195,31 +209,6 @@ def _step(name: str) -> Iterator[list[str]]:
         print_text(clean(printable("; ".join(results))), f"{mark}{name:11} ", " " * 19)
     if code:
         raise click.exceptions.Exit(code)
-
-
-def _entries(
-    options: TrialOptions,
-    specs: dict[Kind, opt.PluginSpec],
-    plugins: dict[Kind, Plugin],
-    *,
-    uses_model: bool,
-) -> dict[str, Software]:
-    """Return the entries of tira.yml by name; those of this name keep their other keys."""
-    old = load(options.file).software
-    model = options.model or "environment" if uses_model else ""
-    entries: dict[str, Software] = {}
-    for kind, plugin in plugins.items():
-        sub_task: SubTask = 1 if kind == "debater" else 2
-        file = plugin.file.name if plugin.file else ""
-        spec = str(specs[kind])
-        software = describe(sub_task, spec, model=model, official=options.official, file=file)
-        name = plugin.name if sub_task == 1 else f"judge-{plugin.name}"
-        if options.save:
-            name = f"{options.save}-judge" if entries else options.save
-            if name in old and old[name].command == software.command:
-                software = software.model_copy(update=old[name].model_dump(exclude_defaults=True))
-        entries[name] = software
-    return entries
 
 
 def _ask_model(options: TrialOptions) -> str:

@@ -17,7 +17,7 @@ from touche_rad.bench.plan import BenchPlan, PlanFile
 from touche_rad.bench.record import is_ours
 from touche_rad.cli import options as opt
 from touche_rad.cli.bench import run_plan, show_end
-from touche_rad.cli.console import Label, say, terminal_width
+from touche_rad.cli.console import Label, print_parts, say
 from touche_rad.cli.prepare import NO_INDEX, need_file
 from touche_rad.cli.program import command
 from touche_rad.cli.steps import call_step
@@ -73,8 +73,6 @@ def try_command(options: TryOptions) -> int:
 
     It is a bench in a folder of its own: after an edit, only the runs of the plugin are made again.
     """
-    from touche_rad.score.tables import terminal_lines
-
     spec = options.plugin
     if options.watch:
         with suppress(KeyboardInterrupt):
@@ -84,38 +82,7 @@ def try_command(options: TryOptions) -> int:
     text = str(opt.PluginSpec(plugin.name, spec.options))
     is_judge = plugin.kind == "judge"
     index = options.index or ("" if is_judge and "index" not in plugin.needs else DEMO)
-    plan = _plan(options, text, index, is_judge=is_judge)
-    if not is_ours(options.output):
-        check_output(options.output, replace=options.replace)
-    # The folder has nothing but files of earlier trials.
-    settings = RunOptions(replace=True)
-    plan_file = PlanFile(plan, options.output / "plan")
-    bench, figures = run_plan(plan_file, options.output, options, settings)
-    (name,) = named([text])
-    failures = [f"{line} are of a fallback: the values are its." for line in bench.all_replaced()]
-    parts = [failures, *_parts(figures, name)]
-    click.echo("\n".join(terminal_lines(parts, terminal_width())))
-    return show_end(bench)
-
-
-def _find(spec: opt.PluginSpec) -> Plugin[Any]:
-    """Return the debater or judge of a file or of this name."""
-    if not spec.name.endswith(".py"):
-        is_judge = spec.name in registered("judge") and spec.name not in registered("debater")
-        return find("judge" if is_judge else "debater", spec.name)
-    import_plugins([spec.name])
-    plugins = [plugin for plugin in plugins_of(spec.name) if plugin.kind in ("debater", "judge")]
-    if len(plugins) != 1:
-        names = ", ".join(plugin.name for plugin in plugins) or "none"
-        raise UserError(
-            f"{spec.name}: expected one debater or judge, got {names}: write @debater(NAME) above "
-            f"its class, or choose: touche-rad try NAME --plugin {spec.name}"
-        )
-    return plugins[0]
-
-
-def _plan(options: TryOptions, text: str, index: str, *, is_judge: bool) -> BenchPlan:
-    """Return the bench of a plugin and of what it is compared with."""
+    # The bench of the plugin and of what it is compared with.
     names = named(list(dict.fromkeys([text, *(_JUDGES if is_judge else _DEBATERS)])))
     fields = {"name": "try", "index": index, "turns": options.turns}
     fields["pages"] = {"baselines": list(names)[1:]}
@@ -139,7 +106,33 @@ def _plan(options: TryOptions, text: str, index: str, *, is_judge: bool) -> Benc
             "users": {"rules": "rules"},
             "judges": {"by-grounded": "grounded"},
         }
-    return BenchPlan.model_validate(fields | {key: str(data[key].absolute()) for key in data})
+    plan = BenchPlan.model_validate(fields | {key: str(data[key].absolute()) for key in data})
+    if not is_ours(options.output):
+        check_output(options.output, replace=options.replace)
+    # The folder has nothing but files of earlier trials.
+    settings = RunOptions(replace=True)
+    plan_file = PlanFile(plan, options.output / "plan")
+    bench, figures = run_plan(plan_file, options.output, options, settings)
+    (name,) = named([text])
+    failures = [f"{line} are of a fallback: the values are its." for line in bench.all_replaced()]
+    print_parts([failures, *_parts(figures, name)])
+    return show_end(bench)
+
+
+def _find(spec: opt.PluginSpec) -> Plugin[Any]:
+    """Return the debater or judge of a file or of this name."""
+    if not spec.name.endswith(".py"):
+        is_judge = spec.name in registered("judge") and spec.name not in registered("debater")
+        return find("judge" if is_judge else "debater", spec.name)
+    import_plugins([spec.name])
+    plugins = [plugin for plugin in plugins_of(spec.name) if plugin.kind in ("debater", "judge")]
+    if len(plugins) != 1:
+        names = ", ".join(plugin.name for plugin in plugins) or "none"
+        raise UserError(
+            f"{spec.name}: expected one debater or judge, got {names}: write @debater(NAME) above "
+            f"its class, or choose: touche-rad try NAME --plugin {spec.name}"
+        )
+    return plugins[0]
 
 
 def _parts(figures: Figures, tried: str) -> list[Part]:

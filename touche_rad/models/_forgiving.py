@@ -39,7 +39,20 @@ def _read(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]
     if choices:
         return _choice(value, choices)
     if "properties" in part:
-        return _object(value, part, definitions)
+        properties: Mapping[str, Any] = part["properties"]
+        if isinstance(value, list):
+            lists = [key for key, kind in properties.items() if kind.get("type") == "array"]
+            value = {lists[0]: value} if len(lists) == 1 else value
+        if not isinstance(value, dict):
+            return value
+        if len(value) == 1 and not _keys(value, properties):
+            (inner,) = value.values()  # such as {"answer": {...}}
+            value = inner if isinstance(inner, dict) else value
+        return {
+            key: _read(value[name], properties[key], definitions)
+            for key, name in _keys(value, properties).items()
+            if value[name] is not None or _allows_null(properties[key])
+        }
     if part.get("type") == "array":
         elements = value if isinstance(value, list) else [value]
         return [_read(element, part.get("items", {}), definitions) for element in elements]
@@ -67,23 +80,6 @@ def _choice(value: object, choices: list[object]) -> object:
     word = words.strip("_")
     fitting = [choice for choice in choices if word in map(bare, str(choice).split("/"))]
     return fitting[0] if len(fitting) == 1 else value
-
-
-def _object(value: object, part: Mapping[str, Any], definitions: Mapping[str, Any]) -> object:
-    properties: Mapping[str, Any] = part["properties"]
-    if isinstance(value, list):
-        lists = [key for key, kind in properties.items() if kind.get("type") == "array"]
-        value = {lists[0]: value} if len(lists) == 1 else value
-    if not isinstance(value, dict):
-        return value
-    if len(value) == 1 and not _keys(value, properties):
-        (inner,) = value.values()  # such as {"answer": {...}}
-        value = inner if isinstance(inner, dict) else value
-    return {
-        key: _read(value[name], properties[key], definitions)
-        for key, name in _keys(value, properties).items()
-        if value[name] is not None or _allows_null(properties[key])
-    }
 
 
 def _keys(value: Mapping[str, Any], properties: Mapping[str, Any]) -> dict[str, str]:

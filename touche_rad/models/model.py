@@ -13,12 +13,11 @@ from typing import Any, Final, TypeVar
 from weakref import WeakValueDictionary
 
 import anyio
-from pydantic import BaseModel
 
 from touche_rad.errors import OptionError
 from touche_rad.files.records import drop_keys
 from touche_rad.frozen import frozen
-from touche_rad.lists import in_parts
+from touche_rad.lists import T, in_parts
 from touche_rad.models.cache import VERSION, Cache
 from touche_rad.models.endpoint import NONE, Address, Backend, Endpoint, parse_address
 from touche_rad.models.errors import (
@@ -35,6 +34,7 @@ from touche_rad.models.output import (
     NoObject,
     ObjectQuestion,
     Question,
+    S,
 )
 from touche_rad.models.prompts import Message
 from touche_rad.models.sending import Call, Sender, Trace, Usage
@@ -90,8 +90,6 @@ def open_backend(
     return parse_address(text)
 
 
-T = TypeVar("T")
-S = TypeVar("S", bound=BaseModel)
 Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
 """Shortens a prompt that is too long for the model; None if it cannot be shortened."""
 
@@ -211,10 +209,10 @@ class Model:
         `step` names the call in costs and traces; `shorten` shortens a prompt that is too long for
         the model; `max_tokens` is for a step that needs more than the setting.
         """
-        question = ObjectQuestion(schema)
-        answer: S
-        answer, _ = await self._ask(question, messages, step, shorten, max_tokens)
-        return answer
+        answer: tuple[S, Chances] = await self._ask(
+            ObjectQuestion(schema), messages, step, shorten, max_tokens
+        )
+        return answer[0]
 
     async def ask_scored(
         self,
@@ -248,8 +246,9 @@ class Model:
         Without log probabilities the answer has probability 1 and the others 0. The model gets one
         chance to correct an answer that is none of the choices.
         """
-        question = ChoiceQuestion(tuple(choices))
-        likely: dict[str, float] = await self._ask(question, messages, step, shorten, None)
+        likely: dict[str, float] = await self._ask(
+            ChoiceQuestion(tuple(choices)), messages, step, shorten, None
+        )
         return likely
 
     @staticmethod

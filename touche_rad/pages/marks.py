@@ -22,7 +22,21 @@ def marked_answer(response: Response, user: Sequence[str]) -> dict[str, Any]:
     the number of its citation or None. A sentence is free if it claims nothing. A citation has
     `number`, `id`, `parts`, `topic`, `attacks` and `path`.
     """
-    rows = _sentences(response, user)
+    # The sentences of the whole text; those that claim something have their support.
+    findings = findings_in(
+        response.content, [argument.text for argument in response.arguments], user
+    )
+    rows: list[dict[str, Any]] = []
+    for number, text in enumerate(sentences(response.content), 1):
+        row = {"number": number, "text": text, "state": "free", "why": "", "source": None}
+        finding = next((finding for finding in findings if finding.text.strip() in text), None)
+        if finding is not None:
+            findings.remove(finding)
+            row["why"] = finding.support.why
+            row["state"] = "supported" if finding.support.supported else "unsupported"
+            if finding.support.supported and finding.source is not None:
+                row["source"] = finding.source + 1
+        rows.append(row)
     citations = []
     for number, argument in enumerate(response.arguments, 1):
         compared = [
@@ -81,22 +95,3 @@ def mark(text: str, compared: Iterable[tuple[int, str, int]]) -> list[MarkedPart
         numbers = sorted({number for low, high, number in spans if low <= start and end <= high})
         parts.append((text[start:end], numbers))
     return parts
-
-
-def _sentences(response: Response, user: Sequence[str]) -> list[dict[str, Any]]:
-    """Return the sentences of the whole text; those that claim something have their support."""
-    findings = findings_in(
-        response.content, [argument.text for argument in response.arguments], user
-    )
-    rows = []
-    for number, text in enumerate(sentences(response.content), 1):
-        row = {"number": number, "text": text, "state": "free", "why": "", "source": None}
-        finding = next((finding for finding in findings if finding.text.strip() in text), None)
-        if finding is not None:
-            findings.remove(finding)
-            row["why"] = finding.support.why
-            row["state"] = "supported" if finding.support.supported else "unsupported"
-            if finding.support.supported and finding.source is not None:
-                row["source"] = finding.source + 1
-        rows.append(row)
-    return rows

@@ -87,7 +87,7 @@ def render_page(
     return _render(
         template,
         context,
-        policy="; ".join(" ".join(pair) for pair in allowed.items()),
+        policy="; ".join(map(" ".join, allowed.items())),
         scripts=map(Markup, all_scripts),
         styles=map(Markup, all_styles),
     )

@@ -365,8 +365,9 @@ class Configured(Generic[L]):
     @property
     def works_without_index(self) -> bool:
         """Whether the plugin needs an index, but not with these options."""
-        works: Callable[[Options], bool] | None
-        works = getattr(self.plugin.factory, "works_without_index", None)
+        works: Callable[[Options], bool] | None = getattr(
+            self.plugin.factory, "works_without_index", None
+        )
         return works is not None and bool(works(self.options))
 
     @property

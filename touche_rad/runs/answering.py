@@ -211,8 +211,7 @@ def make_answerer(
     without_model = replace(services, model=None)
     if services.model is None or "model" not in debater.plugin.uses:
         plugins.pop(selected)
-    settings = packaged_table(__package__, "fallbacks.toml")
-    for name in settings["debaters"]:
+    for name in packaged_table(__package__, "fallbacks.toml")["debaters"]:
         plugin = plugins.get(name)
         if plugin is not None and not plugin.missing(index=services.index is not None):
             shown_name = f"{name} without a model" if name == selected else name
@@ -256,7 +255,7 @@ def guard(
         )
     except ValidationError as error:
         problem = error.errors()[0]
-        path = ".".join(str(step) for step in problem["loc"]) or "response"
+        path = ".".join(map(str, problem["loc"])) or "response"
         raise Refused(f"the answer is not a response: {path}: {problem['msg']}") from None
     answer = clean(response.content[:MOST_CHARACTERS])
     events: list[Event] = []

@@ -155,7 +155,23 @@ def score_annotations(
     gold = _read(truth, None)
 
     def read(name: str, path: Path) -> Annotator:
-        annotator = _of_index(path, gold) if path.is_dir() else _read(path, bad)
+        if path.is_dir():
+            # The annotations of an index for the texts of the truth.
+            stored = annotations_of(open_index(str(path)))
+            if len(stored) != 1:
+                raise UserError(
+                    f"{path} has {len(stored)} sets of annotations, and one is needed: run "
+                    "touche-rad index --annotate NAME"
+                )
+            (annotations,) = stored.values()
+            pairs = zip(gold, annotations.get_all(list(gold)), strict=True)
+            annotator: Annotator = {
+                text: validate(AnnotationLine, {**annotation, "id": text}).labels
+                for text, annotation in pairs
+                if annotation is not None and "labels" in annotation
+            }
+        else:
+            annotator = _read(path, bad)
         if not set(annotator) & set(gold):
             raise UserError(f"{name} and the truth have no text in common: compare their ids")
         return annotator
@@ -190,23 +206,6 @@ def _read(path: Path, bad: files.BadLines | None) -> Annotator:
             raise InputError(path, f"duplicate annotation of the text {line.id!r}", field="id")
         annotator[line.id] = line.labels
     return dict(sorted(annotator.items()))  # sums of fractions depend on their order
-
-
-def _of_index(place: Path, gold: Annotator) -> Annotator:
-    """Return the annotations of an index for the texts of the truth."""
-    stored = annotations_of(open_index(str(place)))
-    if len(stored) != 1:
-        raise UserError(
-            f"{place} has {len(stored)} sets of annotations, and one is needed: run "
-            "touche-rad index --annotate NAME"
-        )
-    (annotations,) = stored.values()
-    pairs = zip(gold, annotations.get_all(list(gold)), strict=True)
-    return {
-        text: validate(AnnotationLine, {**annotation, "id": text}).labels
-        for text, annotation in pairs
-        if annotation is not None and "labels" in annotation
-    }
 
 
 def _row(run: str, annotator: Annotator, gold: Annotator, labels: Sequence[str]) -> AgreementRow:

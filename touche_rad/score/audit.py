@@ -37,8 +37,6 @@ from touche_rad.score.tables import (
 )
 from touche_rad.text import count_of
 
-__all__ = ["Audit", "audit"]
-
 _JUDGED_AT_ONCE: Final = 16
 _PADDING: Final = (
     "This is, as everybody knows, a matter about which a great many people have thought for a very "
@@ -181,13 +179,26 @@ class Audit(Printed):
     def parts(self) -> Iterator[Part]:
         """Yield what failed, a matrix of each judge, and what must be after each probe."""
         yield map(self._sentence, self.judges)
+        maxims = list(dict.fromkeys(row.maxim for row in self.flips))
         for judge in self.judges:
-            yield self._matrix(judge)
+            # The share of wrong changes by probe and criterion.
+            shares: dict[str, dict[str, str]] = {}
+            for row in self.flips:
+                if row.judge != judge:
+                    continue
+                share = NONE
+                if row.fails is not None and row.low is not None and row.high is not None:
+                    between = f"{100 * row.low:.0f}–{100 * row.high:.0f}"
+                    share = f"{100 * row.fails:.0f} % ({between})"
+                shares.setdefault(row.probe, {})[row.maxim] = share
+            rows = []
+            for name, cells in shares.items():
+                rows.append([name, *(cells.get(maxim, "") for maxim in maxims)])
+            yield Table([judge, *maxims], rows)
         effects: dict[str, dict[str, list[str]]] = {}
         for row in self.flips:
             if row.judge == self.judges[0]:
                 effects.setdefault(row.probe, {}).setdefault(row.must, []).append(row.maxim)
-        maxims = {row.maxim for row in self.flips}
         judged = count_of(self.turns, "debate" if self.unit == "debate" else "turn")
         notes = [
             f"{judged}. Wrong verdicts of those that could be wrong, with the 95 % "
@@ -215,23 +226,6 @@ class Audit(Printed):
             return f"{judge}: never wrong"
         probes = [f"{probe} ({', '.join(times)})" for probe, times in wrong.items()]
         return f"{judge}: wrong on {', '.join(probes)}"
-
-    def _matrix(self, judge: str) -> Table:
-        """Return the share of wrong changes by probe and criterion."""
-        shares: dict[str, dict[str, str]] = {}
-        for row in self.flips:
-            if row.judge != judge:
-                continue
-            share = NONE
-            if row.fails is not None and row.low is not None and row.high is not None:
-                between = f"{100 * row.low:.0f}–{100 * row.high:.0f}"
-                share = f"{100 * row.fails:.0f} % ({between})"
-            shares.setdefault(row.probe, {})[row.maxim] = share
-        maxims = list(dict.fromkeys(row.maxim for row in self.flips))
-        rows = []
-        for probe, cells in shares.items():
-            rows.append([probe, *(cells.get(maxim, "") for maxim in maxims)])
-        return Table([judge, *maxims], rows)
 
 
 async def audit(

@@ -111,7 +111,16 @@ class Matcher:
         if self.reference is not None and self.run.has_words:
             places = self._by_words(self.reference)
         else:
-            self.note_copies()
+            # Each line with the words of an earlier one is noted.
+            first: dict[tuple[str, ...], int] = {}
+            for row in self.run.rows:
+                words = row.conversation
+                if words and first.setdefault(words, row.line) != row.line:
+                    self.note(
+                        ProblemKind.TWICE,
+                        f"has the words of line {first[words]}, scored in its place",
+                        line=row.line,
+                    )
             places = dict(enumerate(self.run.rows))
         numbers = range(len(self.labels))
         scores = [self._scores_of(number, places.get(number)) for number in numbers]
@@ -141,18 +150,6 @@ class Matcher:
         is_reordered = self._has(ProblemKind.REORDERED)
         return OfficialResult.WRONG if is_reordered else OfficialResult.SAME
 
-    def note_copies(self) -> None:
-        """Note each line with the words of an earlier one."""
-        first: dict[tuple[str, ...], int] = {}
-        for row in self.run.rows:
-            words = row.conversation
-            if words and first.setdefault(words, row.line) != row.line:
-                self.note(
-                    ProblemKind.TWICE,
-                    f"has the words of line {first[words]}, scored in its place",
-                    line=row.line,
-                )
-
     def _by_words(self, reference: Reference) -> dict[int, JudgedLine]:
         """Return the line of each labelled debate, by its words or its id."""
         places: dict[int, JudgedLine] = {}
@@ -173,11 +170,10 @@ class Matcher:
         # Note each line in another place than its labels, which the official scorer takes.
         for place, ordered in zip(places, sorted(places), strict=True):
             if place != ordered:
-                line = places[place].line
                 self.note(
                     ProblemKind.REORDERED,
                     "matched by its id or texts, without effect on the score",
-                    line=line,
+                    line=places[place].line,
                     debate=place + 1,
                 )
         # Add lines in their own places, such as the empty records of lost debates.

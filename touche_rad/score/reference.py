@@ -175,7 +175,7 @@ class Reference:
             raise InputError(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")
 
 
-def read_truth(truth: Path, criteria: Criteria, debates: Path | None = None) -> Labelled:
+def read_truth(truth: Path, criteria: Criteria, debates: Path | None) -> Labelled:
     """Return the labels; with a file of labelled debates, those of its debates in its order.
 
     The file says what had to be judged: labels of several runs have further debates.

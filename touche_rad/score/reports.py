@@ -256,7 +256,12 @@ class Report(Printed):
         for problem in self.problems:
             groups[problem.run, problem.kind].append(problem)
         for (run, kind), problems in groups.items():
-            text = f"{_place(problems[0])}{problems[0].message}"
+            first = problems[0]
+            numbers = {"line": first.line, "debate": first.debate, "turn": first.turn}
+            steps = [f"{name} {number}" for name, number in numbers.items() if number]
+            if first.maxim:
+                steps.append(first.maxim)
+            text = f"{', '.join(steps)}: {first.message}" if steps else first.message
             if len(problems) > 1:
                 as_no = sum(problem.counted_as_no for problem in problems)
                 lost = f", {as_no} verdicts" if as_no else ""
@@ -528,11 +533,3 @@ def rank_notes(report: Report) -> Iterator[str]:
         yield "* baseline, without a rank."
     if isinstance(report, JudgementReport) and any(report.lost.values()):
         yield "lost: labelled debates for which the run has no verdict."
-
-
-def _place(problem: Problem) -> str:
-    numbers = {"line": problem.line, "debate": problem.debate, "turn": problem.turn}
-    steps = [f"{name} {number}" for name, number in numbers.items() if number]
-    if problem.maxim:
-        steps.append(problem.maxim)
-    return f"{', '.join(steps)}: " if steps else ""

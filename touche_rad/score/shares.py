@@ -271,10 +271,10 @@ def shares_of_debates(
     *,
     samples: int,
     seed: int,
-    baselines: Sequence[str] = (),
+    baselines: Sequence[str],
     compare: bool = False,
     refused: Mapping[str, str] = MappingProxyType({}),
-    source: Path | None = None,
+    source: Path | None,
 ) -> ShareReport:
     """Return the shares of yes of those of the runs that have verdicts.
 

@@ -90,17 +90,15 @@ class Access:
         if origin is not None and origin.partition("://")[2] != host:
             raise EarlyResponse(403, "web pages of other servers may not send requests to this one")
         by_browser = origin is not None or "sec-fetch-site" in headers
-        if (self.loopback or (by_browser and not self.token)) and not self._is_ours(host):
-            raise EarlyResponse(
-                403, "the Host header is no name of this server: start it with --allow-host NAME"
-            )
-
-    def _is_ours(self, host: str) -> bool:
         match = _HOST.fullmatch(host)
         address, name = match.groups("") if match else ("", "")
         name = name.lower()
         is_local = name == "localhost" or name.endswith(".localhost")
-        return is_local or name in self.names or _address(address or name) is not None
+        is_ours = is_local or name in self.names or _address(address or name) is not None
+        if (self.loopback or (by_browser and not self.token)) and not is_ours:
+            raise EarlyResponse(
+                403, "the Host header is no name of this server: start it with --allow-host NAME"
+            )
 
     def is_authorized(self, headers: Headers) -> bool:
         """Whether the token was sent, alone or as the password that a browser asks for."""

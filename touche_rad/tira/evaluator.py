@@ -104,8 +104,7 @@ def evaluate_debaters(
     evaluations = out / EVALUATIONS
     criteria = grice()
     make_folder(out)
-    job = JudgeJob(source=simulations, judge=judge)
-    work = job.open(services)
+    work = JudgeJob(source=simulations, judge=judge).open(services)
     session.run(
         run_work,
         work,

@@ -67,10 +67,11 @@ def contest_of(record: dict[str, Any], name: str) -> Contest:
         raise FieldError(
             "con", f"expected another name than that of pro, {short_repr(speakers['con'])}"
         )
-    speeches = []
-    for round_speeches in debate.arguments:
-        for speech in round_speeches:
-            speeches.append({"speaker": speakers[speech.side], "text": speech.text})
+    speeches = [
+        {"speaker": speakers[speech.side], "text": speech.text}
+        for round_speeches in debate.arguments
+        for speech in round_speeches
+    ]
     votes = []
     all_points: list[str] = []
     for vote in debate.votes:

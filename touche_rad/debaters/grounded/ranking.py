@@ -84,12 +84,11 @@ def read(debate: Debate) -> Queries:
         for turn in debate.turns[:-1]
         if turn.response
     ]
-    context = dict.fromkeys([users[0], users[-1]])
     return Queries(
         users[-1],
         users[0],
         " ".join(users[1:]),
-        " ".join(context),
+        " ".join(dict.fromkeys([users[0], users[-1]])),
         " ".join(users),
         (*users, *answers),
     )

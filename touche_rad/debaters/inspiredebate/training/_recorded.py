@@ -163,7 +163,22 @@ def recorded(reader: Reader, path: Path) -> Iterator[TrainingSample]:
         yield from samples_of_trace(read_trace(path), path.name)
     elif isinstance(opening, dict) and opening.get("role") == "system":
         # Training data: messages in files of debates have no system message.
-        yield from _training_data(path)
+        for number, record in read_records(path):
+            *prompt, last = messages_at(record.get("messages"), path, number, "messages")
+            if last.role != "assistant" or not prompt:
+                raise InputError(
+                    path, "the last message must be the assistant's", line=number, field="messages"
+                )
+            yield TrainingSample(
+                tuple(prompt),
+                last.content,
+                str(record.get("debate", number)),
+                int(record.get("turn") or 0),
+                str(record.get("side", "con")),
+                path.name,
+                digest(message.content for message in prompt),
+                str(record.get("topic", "")),
+            )
     elif files.detect_kind(path) is files.Kind.CONTESTS:
         for contest in files.read_contests(path):
             for _, sample in reader.samples(answered_in_contest(contest), path.name):
@@ -215,22 +230,3 @@ def read_answers(
     return TrainingData(
         [sample.record() for sample in training], [sample.record() for sample in out], counts
     )
-
-
-def _training_data(path: Path) -> Iterator[TrainingSample]:
-    for number, record in read_records(path):
-        *prompt, last = messages_at(record.get("messages"), path, number, "messages")
-        if last.role != "assistant" or not prompt:
-            raise InputError(
-                path, "the last message must be the assistant's", line=number, field="messages"
-            )
-        yield TrainingSample(
-            tuple(prompt),
-            last.content,
-            str(record.get("debate", number)),
-            int(record.get("turn") or 0),
-            str(record.get("side", "con")),
-            path.name,
-            digest(message.content for message in prompt),
-            str(record.get("topic", "")),
-        )

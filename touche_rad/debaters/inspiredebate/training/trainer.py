@@ -137,7 +137,7 @@ class Training:
             return {**finished, "resumed": resumed}
 
     def _train(self, folder: TrainingFolder, report: Progress | None) -> dict[str, Any]:
-        from transformers import PrinterCallback, TrainerCallback
+        from transformers import PrinterCallback, TrainerCallback, TrainerState
 
         # Also when a training is resumed: they are the same again, whatever happened to the files.
         data = self.read(share=self.recipe.held_out, seed=self.recipe.seed)
@@ -162,7 +162,15 @@ class Training:
 
         # Also when a training is resumed: here the model is still as it was before the first step.
         before = trainer.evaluate() if held_out else {}
-        trainer.train(resume_from_checkpoint=_last_checkpoint(folder))
+        # From the last complete checkpoint; those that a kill left incomplete are deleted.
+        complete: dict[int, str] = {}
+        for place in folder.checkpoints.glob("checkpoint-*"):
+            try:  # the trainer writes this file last
+                complete[TrainerState.load_from_json(str(place / _STATE)).global_step] = str(place)
+            except (OSError, ValueError):
+                shutil.rmtree(place, ignore_errors=True)
+        last = complete[max(complete)] if complete else None
+        trainer.train(resume_from_checkpoint=last)
         after = trainer.evaluate() if held_out else {}
         trainer.model.save_pretrained(folder.adapter, selected_adapters=["default"])
         tokenizer.save_pretrained(folder.adapter)
@@ -280,16 +288,3 @@ def _tokens(tokenizer: Any, messages: Sequence[Mapping[str, Any]]) -> int:
     except Exception as error:  # the model's own template may raise anything
         reason = excerpt(error, 200)
         raise UserError(f"the model's chat template cannot render these chats: {reason}") from None
-
-
-def _last_checkpoint(folder: TrainingFolder) -> str | None:
-    """Return the last complete checkpoint and delete those that a kill left incomplete."""
-    from transformers import TrainerState
-
-    complete: dict[int, Path] = {}
-    for place in folder.checkpoints.glob("checkpoint-*"):
-        try:  # the trainer writes this file last
-            complete[TrainerState.load_from_json(str(place / _STATE)).global_step] = place
-        except (OSError, ValueError):
-            shutil.rmtree(place, ignore_errors=True)
-    return str(complete[max(complete)]) if complete else None
