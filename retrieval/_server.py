@@ -11,7 +11,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import suppress
 from dataclasses import field
-from typing import TYPE_CHECKING, Any, Final, TypeVar
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -21,12 +21,12 @@ from touche_rad.calls import current_context
 from touche_rad.credentials import refuse_stranger
 from touche_rad.errors import UserError, WorkError
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.text import KEY, redact
 
 if TYPE_CHECKING:
     import httpx2
 
-T = TypeVar("T")
 
 LONGEST: Final = 600
 LONGEST_TEXT: Final = 1_200

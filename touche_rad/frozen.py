@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TypeVar, dataclass_transform
+from typing import dataclass_transform
 
-T = TypeVar("T")
+from touche_rad.lists import T
 
 
 @dataclass_transform(frozen_default=True, field_specifiers=(field,))

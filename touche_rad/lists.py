@@ -7,6 +7,7 @@ from itertools import chain, zip_longest
 from typing import TypeVar
 
 T = TypeVar("T")
+"""Any type; the generic functions of all modules share it."""
 
 
 def unique(values: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:

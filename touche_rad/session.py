@@ -18,11 +18,10 @@ from typing import Any, Final, Protocol, TypeVar
 from touche_rad.criteria import grice
 from touche_rad.errors import innermost
 from touche_rad.files.criteria import read_criteria
+from touche_rad.lists import T
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
 from touche_rad.plugins.contracts import ClosableIndex
-
-T = TypeVar("T")
 
 _WAKE_SECONDS: Final = 0.2
 """Seconds between two looks for signals. A signal ends a wait only if the operating system hands it

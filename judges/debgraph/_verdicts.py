@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from typing import Annotated, Any, Final, Literal, NamedTuple, TypeVar
+from typing import Annotated, Any, Final, Literal, NamedTuple
 
 from pydantic import BaseModel, BeforeValidator, Field, create_model
 
@@ -12,11 +12,11 @@ from judges.debgraph._options import Options
 from judges.debgraph.graph import SceneGraph, quote
 from touche_rad.contest import Side
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.models import Model, Prompt, ask_in_parts
 from touche_rad.models.output import Page, schema_limits
 from touche_rad.text import clean, cut_to_words, digest_of_text
 
-T = TypeVar("T")
 FEEDBACK_WORDS: Final = 250
 """Words of one piece of feedback, as in the paper."""
 BATCH_FEEDBACK_WORDS: Final = 30

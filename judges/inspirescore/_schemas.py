@@ -5,16 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from functools import partial
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 from pydantic import BaseModel, BeforeValidator, Field, TypeAdapter, create_model
 
 from judges.inspirescore.fol import Truth
 from touche_rad.models import Model, Prompt
 from touche_rad.models.errors import Truncated
-from touche_rad.models.output import Line, Paragraph, schema_limits
-
-S = TypeVar("S", bound=BaseModel)
+from touche_rad.models.output import Line, Paragraph, S, schema_limits
 
 LEAST_TOKENS: Final = 1_536
 """Token limit of a small call. A part of a large call that was cut off gets more per response."""

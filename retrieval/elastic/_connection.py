@@ -9,12 +9,13 @@ import random
 import re
 import time
 from collections.abc import Callable
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 from urllib.parse import urlsplit
 
 from touche_rad.credentials import refuse_stranger, server_of
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.text import excerpt
 
 _NAME: Final = re.compile(r"(?![-_+.])[^\\/*?\"<>|,#:\s]+")
@@ -38,8 +39,6 @@ log = logging.getLogger(__name__)
 FIRST_WAIT: Final = 0.1
 LONGEST_WAIT: Final = 5.0
 _TEMPORARY: Final = (408, 425, 429, 502, 503, 504)
-
-T = TypeVar("T")
 
 
 @frozen

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict
 from retrieval.index.store import checksums, verify
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.records import read_file, read_json, write_text
+from touche_rad.lists import T
 
 ABOUT: Final = "about.json"
 FORMAT: Final = 2
@@ -43,7 +44,6 @@ class About(BaseModel):
 
 
 A = TypeVar("A", bound=About)
-T = TypeVar("T")
 
 
 def read_about(folder: Path, kind: type[A], collection: str) -> A | None:

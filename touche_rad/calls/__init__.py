@@ -16,12 +16,13 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Final, TypeVar, cast
+from typing import Any, Final, cast
 
 import anyio
 import anyio.to_thread
 
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 
 __all__ = [
     "CallContext",
@@ -140,8 +141,6 @@ def report_without_model(error: Exception) -> None:
     if use is not None:
         use.without = error
 
-
-T = TypeVar("T")
 
 MOST_HANGING = 64
 """Abandoned calls that still run; with so many, further calls fail at once."""

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal, TypeVar
 from pydantic import BaseModel, Field, create_model
 
 from touche_rad.debate import Argument, Debate
+from touche_rad.lists import T
 from touche_rad.models import Message, Model, Prompt, drop_oldest
 from touche_rad.models.output import schema_limits
 from touche_rad.models.prompts import Thesis, render_dialogue
@@ -15,7 +16,6 @@ from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex, find_topics
 from touche_rad.text import clean
 
 M = TypeVar("M", bound=BaseModel)
-T = TypeVar("T")
 Wording = Literal["close", "free"]
 ON_TOPIC = "only arguments on the topic of the debate, unless there are none"
 _MAIN_TOPIC = 0.8

@@ -6,14 +6,14 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, cached_property, lru_cache, wraps
-from typing import Annotated, Final, TypeVar
+from typing import Annotated, Final
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict
 
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.text import NEGATIONS, packaged_table, stopwords
 
-T = TypeVar("T")
 _TOKEN: Final = re.compile(r"\d+(?:\.\d+)*|[^\W_]+(?:'[^\W_]+)*|%|[,;:.!?…()\[\]—–]")
 _PLAIN: Final = packaged_table(__package__, "spellings.toml")["spellings"]
 """Spellings that mean the same, one for each, behind letters that each of them has."""

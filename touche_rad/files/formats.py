@@ -9,7 +9,7 @@ from functools import partial
 from itertools import repeat, tee
 from pathlib import Path
 from types import MappingProxyType
-from typing import Final, TypeVar
+from typing import Final
 
 from touche_rad.contest import Contest, to_contest
 from touche_rad.criteria import Criteria, Unit, grice
@@ -42,6 +42,7 @@ from touche_rad.files.simulations import (
     plain,
     simulation_of,
 )
+from touche_rad.lists import T
 
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -151,7 +152,6 @@ _KEYS = (
 )
 
 
-T = TypeVar("T")
 Judgeable = tuple[Debate, list[Debate]]
 """A debate with its views, one for each response."""
 

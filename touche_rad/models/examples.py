@@ -10,12 +10,12 @@ import random
 import re
 from collections.abc import Mapping, Sequence
 from json import dumps
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.models.endpoint import Backend, completion
 
-T = TypeVar("T")
 TEXT: Final = "A short example of some words."
 _LENGTH: Final = 0.25
 """Share of the maximum length that varied texts and lists have."""

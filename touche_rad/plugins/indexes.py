@@ -7,10 +7,11 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeVar
+from typing import Final
 
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import UserError, WorkError
+from touche_rad.lists import T
 from touche_rad.plugins.contracts import (
     Annotations,
     ArgumentIndex,
@@ -111,8 +112,6 @@ def annotations_of(index: ArgumentIndex) -> Mapping[str, Annotations]:
 
 RETRY_AFTER: Final = 30.0
 """Seconds until the first index is tried again after a failure."""
-
-T = TypeVar("T")
 
 
 class FallbackIndex(ArgumentIndex):

@@ -25,7 +25,7 @@ import inspect
 from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 from pydantic import (
     BaseModel,
@@ -42,6 +42,7 @@ from pydantic.fields import FieldInfo
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.records import parse_toml, read_file
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.models.prompts import Prompt
 from touche_rad.records import FrozenRecord
 
@@ -49,7 +50,6 @@ PROFILE_FILE: Final = ".toml"
 """The end of the name of a profile that is a file."""
 _SETTING: Final[JsonDict] = {"setting": True}
 
-T = TypeVar("T")
 Setting = Annotated[T, Field(json_schema_extra=_SETTING)]
 """The type of a field of `Options` that only a profile can set."""
 

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from touche_rad import __version__, files
 from touche_rad.calls import Caller, CallTimeout, begin_use, call_context
@@ -21,6 +21,7 @@ from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.files.outputs import Result
 from touche_rad.files.records import dump, parse
 from touche_rad.frozen import frozen_by_name
+from touche_rad.lists import T
 from touche_rad.plugins import Configured, LoadedPanel, Services
 from touche_rad.runs.fallbacks import FailureLog, Fallback
 from touche_rad.runs.journal import Journal
@@ -34,9 +35,6 @@ from touche_rad.runs.judging import (
 )
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import digest_of_text, excerpt
-
-T = TypeVar("T")
-
 
 GAMES: Final = LogKind(
     "games",

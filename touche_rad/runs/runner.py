@@ -33,6 +33,7 @@ from touche_rad.files.outputs import (
     sha256_of,
 )
 from touche_rad.files.records import JOURNAL, path_beside, write_json
+from touche_rad.lists import T
 from touche_rad.models import ModelError
 from touche_rad.plugins.folder import keep_folder
 from touche_rad.runs.fallbacks import FailureLog, FallbackStop
@@ -41,7 +42,6 @@ from touche_rad.runs.shard import SHARD, UNITS, Shard
 from touche_rad.runs.work import (
     Done,
     RunOptions,
-    T,
     Tally,
     Work,
     count_units,

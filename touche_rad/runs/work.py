@@ -8,7 +8,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic
 
 from touche_rad import files
 from touche_rad.contest import Contest
@@ -18,12 +18,12 @@ from touche_rad.events import Event, EventCount, EventKind
 from touche_rad.files.outputs import Count, Result, Setup, Status, total_of
 from touche_rad.files.records import drop_keys
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback
 from touche_rad.text import printable
 
-T = TypeVar("T")
 Progress = Callable[[int, int | None], None]
 
 MOST_EXAMPLES: Final = 5

@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any
 
 from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Turn, Verdicts
 from touche_rad.files import Labels, configured
 from touche_rad.files.simulations import planned_turns
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 
-T = TypeVar("T")
 Place = tuple[str, int]
 """A debate's key, and the turn."""
 Content = tuple[str | tuple[str, str], ...]

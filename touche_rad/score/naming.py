@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from touche_rad.errors import UserError, nearest
+from touche_rad.lists import T
 from touche_rad.runs.work import Progress
 from touche_rad.score.result import BASELINE, MEAN
 from touche_rad.text import clean, printable
 
-T = TypeVar("T")
 S = TypeVar("S")
 Runs = Mapping[str, Path] | Sequence[Path]
 """Runs by name, or files, after which they are named."""

@@ -23,6 +23,7 @@ from touche_rad.files.models import validate
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import Body as ResponseBody
 from touche_rad.files.simulations import body_of, parse_simulation
+from touche_rad.lists import T
 from touche_rad.models import Model
 from touche_rad.plugins import LoadedJudge
 from touche_rad.runs.answering import Answer, Answerer
@@ -86,7 +87,6 @@ def to_view(request: JudgeRequest) -> Debate:
 
 log = logging.getLogger(__name__)
 S = TypeVar("S")
-T = TypeVar("T")
 
 REFUSALS: dict[int | str, dict[str, Any]] = {
     400: {"model": Fault, "description": "not JSON"},

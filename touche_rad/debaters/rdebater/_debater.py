@@ -6,7 +6,7 @@ import asyncio
 from collections.abc import Awaitable, Sequence
 from dataclasses import replace
 from functools import partial
-from typing import Any, ClassVar, Final, TypeVar
+from typing import Any, ClassVar, Final
 
 import anyio
 
@@ -48,12 +48,12 @@ from touche_rad.debaters.rdebater._writing import (
 from touche_rad.debaters.rdebater.schemes import SchemeAnnotator
 from touche_rad.errors import WorkError
 from touche_rad.evidence.guard import Guard, Sources, compare
+from touche_rad.lists import T
 from touche_rad.models import ModelError
 from touche_rad.plugins import Services
 from touche_rad.text import clean, count_words, cut_to_words, words
 from touche_rad.users.contest_views import opens
 
-T = TypeVar("T")
 PER_CALL: Final = 6
 """Maximum records of one annotation call; a longer answer might be cut off."""
 MIN_WORDS: Final = 6

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from operator import attrgetter
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
 from pydantic import BaseModel, create_model
 
@@ -15,12 +15,11 @@ from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step2_search import Retrieved, text_key
 from touche_rad.evidence.quotable import text_with_claim
 from touche_rad.frozen import frozen
-from touche_rad.lists import alternate, unique
+from touche_rad.lists import T, alternate, unique
 from touche_rad.models import Model
 from touche_rad.models.output import Line, Page, numbers_to
 from touche_rad.text import plain_words
 
-T = TypeVar("T")
 PER_QUERY: Final = 3
 """Arguments of a query that step 3 selects at most."""
 SHOWN_PER_QUERY: Final = 4

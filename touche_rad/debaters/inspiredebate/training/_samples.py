@@ -9,7 +9,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from pathlib import Path
-from typing import Annotated, Any, Final, TypeVar
+from typing import Annotated, Any, Final
 
 from pydantic import Field, TypeAdapter, ValidationError
 
@@ -26,11 +26,11 @@ from touche_rad.files.records import (
 )
 from touche_rad.files.traces import TRACE, answer_text
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.models import Message
 from touche_rad.models.output import NoObject, parse_object
 from touche_rad.text import digest_of_text
 
-T = TypeVar("T")
 FORMAT: Final = 1
 """The format of training data and preferences; each record has it."""
 _FIRST_STEP: Final = "inspiredebate.speech"

@@ -7,7 +7,7 @@ import shlex
 import warnings
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
@@ -20,6 +20,7 @@ from pydantic import (
 )
 
 from touche_rad.errors import OptionError, UserError, describe
+from touche_rad.lists import T
 from touche_rad.training.card import adapter_options
 from touche_rad.training.recipe import check_packages
 
@@ -69,9 +70,6 @@ def parse_recipe(options: Mapping[str, Any]) -> AdapterRecipe:
         first = error.errors()[0]
         name = str(first["loc"][0]).replace("_", "-")
         raise OptionError(f"--{name}: {first['msg'].lower()}") from None
-
-
-T = TypeVar("T")
 
 
 def check_installed() -> None:
