@@ -15,14 +15,13 @@ from touche_rad.contest import TIE
 from touche_rad.frozen import frozen
 from touche_rad.models import Model, Prompt, drop_oldest
 from touche_rad.models.errors import Truncated
-from touche_rad.models.output import Paragraph, schema_limits
+from touche_rad.models.output import Paragraph, Remark, schema_limits
 from touche_rad.text import clean
 
 ANSWER_TOKENS: Final = 1_280
 """Token limit of an answer: its keys have at most 2,600 characters without the debaters' marks."""
 TOKENS_PER_DEBATER: Final = 128
 Score = Annotated[int, Field(ge=1, le=10)]
-ShortText = Annotated[str, schema_limits(maxLength=300)]
 
 
 class Number(BaseModel):
@@ -34,7 +33,7 @@ class Number(BaseModel):
 class MarkAnswer(BaseModel):
     """Comment and score of a debater."""
 
-    comment: ShortText
+    comment: Remark
     score: Score
 
 

@@ -14,7 +14,7 @@ from touche_rad.contest import Side
 from touche_rad.frozen import frozen
 from touche_rad.lists import T
 from touche_rad.models import Model, Prompt, ask_in_parts
-from touche_rad.models.output import Page, schema_limits
+from touche_rad.models.output import Page, Remark, schema_limits
 from touche_rad.text import clean, cut_to_words, digest_of_text
 
 FEEDBACK_WORDS: Final = 250
@@ -23,8 +23,6 @@ BATCH_FEEDBACK_WORDS: Final = 30
 """Words of one piece of feedback if one call asks for many."""
 MAX_TOKENS: Final = 2_048
 """Token limit of an answer."""
-Note = Annotated[str, schema_limits(maxLength=300)]
-"""Feedback of at most `BATCH_FEEDBACK_WORDS` words."""
 
 
 def _probability(value: object) -> object:
@@ -38,7 +36,6 @@ def _probability(value: object) -> object:
 
 
 TrueOrFalse = Literal["true", "false"]
-ProOrCon = Literal["pro", "con"]
 Confidence = Annotated[float, Field(ge=0, le=1), BeforeValidator(_probability)]
 
 
@@ -56,7 +53,7 @@ class _Question(NamedTuple):
 _FACT: Final = _Question(
     "facts", "debgraph.fact", "FactVerdict", "id", {"label": TrueOrFalse, "confidence": Confidence}
 )
-_PAIR: Final = _Question("pairs", "debgraph.pair", "PairVerdict", "pair", {"winner": ProOrCon})
+_PAIR: Final = _Question("pairs", "debgraph.pair", "PairVerdict", "pair", {"winner": Side})
 
 
 async def _ask_all(
@@ -86,7 +83,7 @@ async def _ask_all(
             limits = schema_limits(minimum=min(numbered), maximum=max(numbered))
             keys[question.number] = (int, limits)
         if words:  # first, so that the verdict follows from the reason
-            keys["feedback"] = (Page if each else Note, "")
+            keys["feedback"] = (Page if each else Remark, "")
         keys |= question.keys
         kind: Any = create_model(question.schema, **keys)
         schema: type[BaseModel] = kind

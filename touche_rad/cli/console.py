@@ -26,9 +26,9 @@ if TYPE_CHECKING:
     from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
     from touche_rad.runs.judging import ViewVerdicts
+    from touche_rad.runs.work import Progress
     from touche_rad.score.tables import Part
 
-Progress = Callable[[int, int | None], None]
 _SECONDS_BETWEEN_LINES: Final = 10
 """Seconds between two lines of progress in a file, so that a long run leaves a short log."""
 

@@ -3,19 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, Field, create_model
+from pydantic import Field, create_model
 
 from touche_rad.debate import Argument, Debate
 from touche_rad.lists import T
 from touche_rad.models import Message, Model, Prompt, drop_oldest
-from touche_rad.models.output import schema_limits
+from touche_rad.models.output import S, schema_limits
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex, find_topics
 from touche_rad.text import clean
 
-M = TypeVar("M", bound=BaseModel)
 Wording = Literal["close", "free"]
 ON_TOPIC = "only arguments on the topic of the debate, unless there are none"
 _MAIN_TOPIC = 0.8
@@ -38,12 +37,12 @@ async def ask_about(
     model: Model,
     package: str,
     name: str,
-    schema: type[M],
+    schema: type[S],
     *,
     step: str,
     max_tokens: int | None = None,
     **values: object,
-) -> M:
+) -> S:
     """Ask a prompt of a package with the thesis and the dialogue."""
     messages, shorten = question_about(debate, Prompt.load(package, name), **values)
     return await model.ask(messages, schema, step=step, shorten=shorten, max_tokens=max_tokens)
@@ -90,7 +89,7 @@ def at_most(count: int, kind: object) -> object:
     return Annotated[kind, schema_limits(maxItems=count)]
 
 
-def narrowed(name: str, schema: type[M], **types: object) -> type[M]:
+def narrowed(name: str, schema: type[S], **types: object) -> type[S]:
     """Return a schema in which fields have narrower types; their defaults stay.
 
     Servers see the name, and can show it to the model.

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from touche_rad.score.significance import Measured, resampled_sums
+from touche_rad.score.significance import Floats, Measured, resampled_sums
 
 AVERAGE: Final = 1000.0
 """The rating of average strength."""
@@ -25,8 +25,6 @@ _MAX_STEPS: Final = 200
 _LONGEST_STEP: Final = 1.0
 _TOLERANCE: Final = 1e-12
 """Steps shorter than this change no rating that is shown."""
-
-Floats = NDArray[np.float64]
 
 
 def strengths(wins: Floats, prior: float = 1.0) -> Floats:

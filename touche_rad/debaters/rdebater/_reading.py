@@ -19,7 +19,7 @@ from touche_rad.frozen import frozen
 from touche_rad.lists import unique
 from touche_rad.models import Model, Prompt
 from touche_rad.models.errors import OverBudget
-from touche_rad.models.output import Page, schema_limits
+from touche_rad.models.output import Page, Remark, schema_limits
 from touche_rad.models.prompts import Thesis, render_dialogue
 from touche_rad.text import clean, content_words, plain_words
 from touche_rad.users.contest_views import opens, speaks_first
@@ -95,7 +95,6 @@ _PREDICATE: Final = re.compile(r"^[\W\d]*([A-Za-z]\w*)\s*\((.+)\)\W*$")
 
 
 Formula = Annotated[str, schema_limits(maxLength=100)]
-Flaw = Annotated[str, schema_limits(maxLength=300)]
 
 
 class Predicates(BaseModel):
@@ -113,7 +112,7 @@ class Chain(BaseModel):
 class Flaws(BaseModel):
     """The answer of f_logic."""
 
-    flaws: list[Flaw] = schema_limits(maxItems=MOST_FLAWS)
+    flaws: list[Remark] = schema_limits(maxItems=MOST_FLAWS)
 
 
 @frozen
@@ -212,7 +211,7 @@ async def ask_keywords(
 class Reading(BaseModel):
     """The answer of both agents in one call, without what no later step reads."""
 
-    flaws: list[Flaw] = schema_limits(maxItems=3)
+    flaws: list[Remark] = schema_limits(maxItems=3)
     keywords: list[Keyword]
 
 

@@ -36,13 +36,13 @@ from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
 from touche_rad.errors import UserError
 from touche_rad.files.outputs import sha256_of
 from touche_rad.frozen import frozen
+from touche_rad.plugins.contracts import Progress
 from touche_rad.text import excerpt
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import TrainingFolder
 
 log = logging.getLogger(__name__)
 
-Progress = Callable[[int, int], None]
 Rows = list[dict[str, Any]]
 
 MEASURED: Final = 200
