@@ -251,12 +251,6 @@ def next_step(*steps: str | Sequence[object]) -> None:
 # --- the status of a run
 
 
-def show_warnings(status: Status) -> None:
-    """Print the warnings of a run."""
-    for warning in status.warnings:
-        say(warning.detail, Label.WARNING)
-
-
 def show_status(status: Status) -> None:
     """Print what a run did and its warnings; with `--quiet`, the warnings only."""
     from touche_rad.events import OF_FALLBACKS
@@ -286,7 +280,8 @@ def show_status(status: Status) -> None:
             tokens = f"{prompt_tokens} + {total['completion_tokens']} tokens"
             say(f"model: {calls}, {from_cache} more from the cache, {tokens}")
 
-    show_warnings(status)
+    for warning in status.warnings:
+        say(warning.detail, Label.WARNING)
     if status.errors and (status.fallbacks or status.state != "done"):  # not of an earlier attempt
         say(f"tracebacks: {status.errors}")
 

@@ -21,7 +21,6 @@ from touche_rad.cli.console import (
     progress,
     say,
     show_status,
-    show_warnings,
 )
 from touche_rad.cli.options import FileOptions
 from touche_rad.cli.prepare import (
@@ -194,7 +193,8 @@ def run_on_files(
                 status = run(work, out, settings, options.shard)
 
     if out is None:
-        show_warnings(status)
+        for warning in status.warnings:
+            say(warning.detail, Label.WARNING)
         return end_of_run(status, None)
     # What is finished is not run again: its status is older than this call.
     if status.finished < begun:

@@ -15,7 +15,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
-from touche_rad.cli.console import Label, next_step, print_parts, progress, say, show_warnings
+from touche_rad.cli.console import Label, next_step, print_parts, progress, say
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.outputs import STATUS, alone_in
@@ -117,7 +117,8 @@ def _run(
             keep_trace=True,
         )
         status = run(work, out, settings)
-    show_warnings(status)
+    for warning in status.warnings:
+        say(warning.detail, Label.WARNING)
     return run_files.end_of_run(status, out)
 
 

@@ -29,13 +29,13 @@ def schema_limits(**limits: int) -> Any:
     return Field(json_schema_extra={**limits})
 
 
-Line = Annotated[str, schema_limits(maxLength=200)]
+Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 """Text of at most 200 characters: a name or a reason."""
-Remark = Annotated[str, schema_limits(maxLength=300)]
+Remark = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
 """Text of at most 300 characters: a short comment."""
-Paragraph = Annotated[str, schema_limits(maxLength=600)]
+Paragraph = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
 """Text of at most 600 characters: one turn."""
-Page = Annotated[str, schema_limits(maxLength=2_000)]
+Page = Annotated[str, Field(json_schema_extra={"maxLength": 2_000})]
 """Text of at most 2,000 characters: a quoted text or a comment."""
 
 
@@ -259,31 +259,6 @@ def probabilities(tops: object, choices: tuple[str, ...]) -> dict[str, float] | 
     return {choice: weight / total for choice, weight in weights.items()} if total > 0 else None
 
 
-def _chances(first: Mapping[str, Any], choices: Mapping[str, tuple[str, ...]]) -> Chances:
-    """Return the probability of each choice for each field that has a choice as its value.
-
-    The choices of the field without a name are those of all fields.
-    """
-    tokens = _tokens(first)
-    starts = []
-    text = ""
-    for token in tokens:
-        starts.append(len(text))
-        text += str(token.get("token", ""))
-    either = "|".join(map(re.escape, chain(*choices.values())))
-    by_field = []
-    for match in re.finditer(rf'"(\w+)"\s*:\s*(")(?:{either})"', text):
-        quote = match.start(2)
-        for at in (quote + 1, quote):  # the quote and the value may be one token
-            token = tokens[bisect.bisect_right(starts, at) - 1]
-            of_field = choices.get(match.group(1)) or choices.get("", ())
-            likely = probabilities(token.get("top_logprobs"), of_field)
-            if likely is not None:
-                by_field.append((match.group(1), likely))
-                break
-    return tuple(by_field)
-
-
 LIKELY: Final = {"logprobs": True, "top_logprobs": 20}
 """Asks the server for the log probabilities of the answer."""
 
@@ -345,11 +320,32 @@ class ObjectQuestion(Question):
             self.forms.append(response_format)
 
     def read(self, reply: Fields, model: str) -> Fields:
-        """Return the text and the probabilities."""
-        text = answer_text(reply, model)
-        parse_object(text, self.schema)
-        first = first_choice(reply, model)
-        return {"said": text, "chances": _chances(first, self.choices) if self.choices else ()}
+        """Return the text, and the probability of each choice for each field that has one.
+
+        The choices of the field without a name are those of all fields.
+        """
+        answer = answer_text(reply, model)
+        parse_object(answer, self.schema)
+        if not self.choices:
+            return {"said": answer, "chances": ()}
+        tokens = _tokens(first_choice(reply, model))
+        starts = []
+        text = ""
+        for token in tokens:
+            starts.append(len(text))
+            text += str(token.get("token", ""))
+        either = "|".join(map(re.escape, chain(*self.choices.values())))
+        by_field = []
+        for match in re.finditer(rf'"(\w+)"\s*:\s*(")(?:{either})"', text):
+            quote = match.start(2)
+            for at in (quote + 1, quote):  # the quote and the value may be one token
+                token = tokens[bisect.bisect_right(starts, at) - 1]
+                of_field = self.choices.get(match.group(1)) or self.choices.get("", ())
+                likely = probabilities(token.get("top_logprobs"), of_field)
+                if likely is not None:
+                    by_field.append((match.group(1), likely))
+                    break
+        return {"said": answer, "chances": tuple(by_field)}
 
     def result(self, stored: Fields) -> tuple[Any, Chances]:
         """Return the object, and the probabilities by field in the order of the answer."""

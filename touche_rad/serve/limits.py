@@ -90,12 +90,13 @@ class Access:
         if origin is not None and origin.partition("://")[2] != host:
             raise EarlyResponse(403, "web pages of other servers may not send requests to this one")
         by_browser = origin is not None or "sec-fetch-site" in headers
+        if not self.loopback and (self.token or not by_browser):
+            return
         match = _HOST.fullmatch(host)
         address, name = match.groups("") if match else ("", "")
         name = name.lower()
         is_local = name == "localhost" or name.endswith(".localhost")
-        is_ours = is_local or name in self.names or _address(address or name) is not None
-        if (self.loopback or (by_browser and not self.token)) and not is_ours:
+        if not (is_local or name in self.names or _address(address or name) is not None):
             raise EarlyResponse(
                 403, "the Host header is no name of this server: start it with --allow-host NAME"
             )
