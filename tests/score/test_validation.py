@@ -36,9 +36,7 @@ def test_our_own_output_is_valid(runs: Path, demo_index_path: Path, name: str) -
 
 
 def test_a_run_has_the_order_of_its_input(runs: Path) -> None:
-    reordered = Path("reordered")
-    lines = (runs / "simulations.jsonl").read_text().splitlines(True)
-    reordered.write_text("".join(lines[::-1]))
+    reordered = run_file("reordered", read_records(runs / "simulations.jsonl")[::-1])
     claim = CLAIMS.read_text().splitlines()[-1].split("\t")[0]
     ((line, message),) = findings(reordered, "--input", CLAIMS)
     assert line == 1
@@ -75,8 +73,8 @@ def test_the_screen_of_a_damaged_run(runs: Path) -> None:
 @pytest.mark.parametrize("line", ["{}", '{"simulation": '])
 def test_verdicts_on_a_lost_debate_are_a_warning(runs: Path, line: str) -> None:
     lines = (runs / "simulations.jsonl").read_text().splitlines()
-    run, judged = Path("run.jsonl"), "judged.jsonl"
-    run.write_text("\n".join([*lines[:2], line, *lines[3:]]))
+    run = run_file("run.jsonl", [*lines[:2], line, *lines[3:]])
+    judged = "judged.jsonl"
     touche_rad("judge --skip-bad", run, "-o", judged)
     touche_rad("check", judged, "--input", run, out=", 10 lines (9 debates, 1 lost): valid")
     record = check_record(judged, "--input", run)
@@ -180,8 +178,7 @@ def test_responses_are_compared_with_their_input(runs: Path) -> None:
 def test_verdicts_on_other_responses_are_a_fault(runs: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
     put("simulation.userTurns.1.utterance", "Why?")(rows[2])
-    source = "source.jsonl"
-    run_file(source, rows)
+    source = run_file("source.jsonl", rows)
     assert [line for line, _ in findings(runs / "evaluations.jsonl", "--input", source)] == [3]
     warned = check_record(runs / "simulations.jsonl", "--input", source)["findings"]
     assert [warning["line"] for warning in warned if "user's" in warning["kind"]] == [3]
@@ -378,8 +375,7 @@ def test_many_findings_are_grouped_with_three_examples_each(runs: Path) -> None:
     for row in rows:
         says("word " * 70)(row)
         row["simulation"].pop("configuration")
-    wrong = "wrong.jsonl"
-    run_file(wrong, rows * 20)
+    wrong = run_file("wrong.jsonl", rows * 20)
     lines = touche_rad("check", wrong, code=1).out.splitlines()
     (at,) = [at for at, line in enumerate(lines) if "more than 60 words" in line]
     assert lines[at].split()[:2] == ["fault", "200"]

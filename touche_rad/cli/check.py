@@ -173,15 +173,18 @@ def _print_advice(
 ) -> None:
     """Print the command that repairs a run, or makes it again."""
     from touche_rad.errors import InputProblem
-    from touche_rad.files import Kind, detect_kind
+    from touche_rad.files import BadLines, Kind, detect_kind
     from touche_rad.files.outputs import read_status
+    from touche_rad.files.records import dump, records, write_text
+    from touche_rad.score.evaluations import debate_of
     from touche_rad.score.validation import FOREIGN, MISSING, OTHER_ORDER, TWICE
 
     path = Path(result.path)
     verb = read_status(path).get("verb") or _VERBS.get(result.kind)
     usable_input = options.source
-    if verb == "judge" and usable_input and detect_kind(usable_input) is Kind.CLAIMS:
-        usable_input = None  # a judge's debates are not known by their claims
+    of_claims = verb == "judge" and usable_input and detect_kind(usable_input) is Kind.CLAIMS
+    if of_claims:
+        usable_input = None  # verdicts are on debates, which get the claims' order first
     source = plain(str(usable_input or ("CLAIMS" if verb == "simulate" else "DEBATES")))
     index = f"-i {plain(options.index)} " if options.index else ""
     faults = result.faults
@@ -190,6 +193,18 @@ def _print_advice(
         fix = "Check --input: if it is right, make the run again"
     with suppress(UserError), TemporaryDirectory() as folder:
         copy = Path(folder, path.name)
+        if of_claims:  # the debates with verdicts stand for those that were judged
+            usable_input = Path(folder, "input")
+            debates = Path(folder, "debates")
+            write_text(
+                debates,
+                "\n".join(
+                    dump({"simulation": line.value["simulation"]})
+                    for line in records(path, BadLines(skip=True))
+                    if debate_of(line.value).turns
+                ),
+            )
+            _fix((debates,), usable_input, options.source)
         _fix((path,), copy, usable_input)
         remaining = check_again(copy).faults
         is_lost = InputProblem.EMPTY_RECORD in remaining
@@ -200,10 +215,14 @@ def _print_advice(
         if faults - remaining or needs_input:
             fix = "The other faults cannot be repaired: make the run again"
             click.echo("To repair it:")
+            if of_claims:
+                claims = plain(str(options.source))
+                source = "NEW_DEBATES"
+                print_command(f"touche-rad check DEBATES {index}--input {claims} --fix -o {source}")
             print_command(
                 f"touche-rad check {plain(result.path)} {index}--input {source} --fix -o NEW"
             )
-        if source == "DEBATES":
+        if "DEBATES" in source:
             click.echo("DEBATES: the file of simulations that was judged")
         if is_lost and not (needs_input and verb == "judge"):
             fix = "A lost debate cannot be repaired and counts as no: make the run again"

@@ -24,7 +24,7 @@ from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records
 from touche_rad.files.simulations import simulation_record
 from touche_rad.score.evaluations import FILLED_IN, debate_of, object_of, verdicts_of
-from touche_rad.score.validation import CollectedErrors, read_inputs
+from touche_rad.score.validation import OFFICIAL, CollectedErrors, read_inputs
 
 Record = dict[str, Any]
 _NUMBER: Final = re.compile(r"\d(\.\d+)?(e-\d+)?")
@@ -42,7 +42,7 @@ class Repair:
 def repair(run: Path, source: Path | None = None) -> Repair:
     """Repair a run of simulations or evaluations; `source` has the debates that were judged."""
     kind = files.detect_kind(run)
-    if kind not in (Kind.SIMULATIONS, Kind.EVALUATIONS):
+    if kind not in OFFICIAL:
         raise UserError(f"{run}: expected simulations or evaluations, got {kind.value}")
     if not criteria_of(None, run).official:
         raise UserError(f"{run}: only evaluations on the task's criteria can be repaired")
@@ -127,10 +127,11 @@ def _arrange(
         at, row = rows_of[key].pop(0)
         order.append(at)
         arranged.append(row)
-    moved = sum(starmap(ne, zip(order, sorted(order), strict=True)))
     result.done[FILLED] -= result.done[REPLACED]
     result.done["an empty record left out"] = len(empty)
-    result.done["a debate put on its line of the input"] = moved
+    result.done["a debate put on its line of the input"] = sum(
+        starmap(ne, zip(order, sorted(order), strict=True))
+    )
     result.done["a second copy of a debate dropped"] = sum(map(len, rows_of.values()))
     return arranged
 
