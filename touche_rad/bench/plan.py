@@ -288,7 +288,29 @@ def load_plan(path: Path) -> PlanFile:
     """
     plan = read_plan(path)
     plan_file = PlanFile(plan, path)
-    # The parts of a plan must fit together.
+    _check_parts(plan_file)
+    for key, file in plan_file.data.items():
+        if not file.is_file():
+            raise InputError(path, f"{dict(plan)[key]} is not a file", field=key)
+        digest = sha256_of(file)
+        if plan.sha256.get(key, digest) != digest:
+            raise InputError(
+                path,
+                f"{file} has the hash {digest}: restore the file, or write its hash here",
+                field=f"sha256.{key}",
+            )
+    if plan.labels:
+        labels = plan_file.data["labels"]
+        criteria = criteria_of(plan_file.criteria, labels)
+        read_labelled(plan_file.data["debates"], labels, criteria)  # refuses others
+    assert plan_file.entries  # finds the plugin and reads the options of every entry
+    return plan_file
+
+
+def _check_parts(plan_file: PlanFile) -> None:
+    """Check that the parts of a plan fit together."""
+    plan = plan_file.plan
+    path = plan_file.path
     playing = {"claims": plan.claims, "users": plan.users, "debaters": plan.debaters}
     labelled = {"debates": plan.debates, "labels": plan.labels}
     for part in (playing, labelled):
@@ -316,19 +338,3 @@ def load_plan(path: Path) -> PlanFile:
             "one judge must be no baseline, to rank the debaters: add one, such as grounded",
             field="pages.baselines",
         )
-    for key, file in plan_file.data.items():
-        if not file.is_file():
-            raise InputError(path, f"{dict(plan)[key]} is not a file", field=key)
-        digest = sha256_of(file)
-        if plan.sha256.get(key, digest) != digest:
-            raise InputError(
-                path,
-                f"{file} has the hash {digest}: restore the file, or write its hash here",
-                field=f"sha256.{key}",
-            )
-    if plan.labels:
-        labels = plan_file.data["labels"]
-        criteria = criteria_of(plan_file.criteria, labels)
-        read_labelled(plan_file.data["debates"], labels, criteria)  # refuses others
-    assert plan_file.entries  # finds the plugin and reads the options of every entry
-    return plan_file

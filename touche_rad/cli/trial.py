@@ -31,6 +31,7 @@ from touche_rad.tira.submission import (
     COLLECTIONS,
     PLUGINS,
     Software,
+    Submission,
     check_host,
     describe,
     load,
@@ -102,25 +103,11 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
     uses_model = has_model and any(plugin.uses_model for plugin in plugins.values())
     with _step("entry"):
         submission = load(options.file)
-        # The entries of tira.yml by name; those of this name keep their other keys.
         model = options.model or "environment" if uses_model else ""
-        entries: dict[str, Software] = {}
-        for kind, plugin in plugins.items():
-            software = describe(
-                1 if kind == "debater" else 2,
-                str(specs[kind]),
-                model=model,
-                official=options.official,
-                file=plugin.file.name if plugin.file else "",
-            )
-            name = plugin.name if kind == "debater" else f"judge-{plugin.name}"
-            if options.save:
-                name = f"{options.save}-judge" if entries else options.save
-                earlier = submission.software.get(name)
-                if earlier is not None and earlier.command == software.command:
-                    other_keys = earlier.model_dump(exclude_defaults=True)
-                    software = software.model_copy(update=other_keys)
-            entries[name] = software.with_collection(collection)
+        entries = {
+            name: software.with_collection(collection)
+            for name, software in _entries(options, submission, specs, plugins, model).items()
+        }
     if options.model and not uses_model:
         with _step("model"):
             raise UserError("neither the debater nor the judge uses a model: leave out -m")
@@ -209,6 +196,34 @@ def _step(name: str) -> Iterator[list[str]]:
         print_text(clean(printable("; ".join(results))), f"{mark}{name:11} ", " " * 19)
     if code:
         raise click.exceptions.Exit(code)
+
+
+def _entries(
+    options: TrialOptions,
+    submission: Submission,
+    specs: dict[Kind, opt.PluginSpec],
+    plugins: dict[Kind, Plugin],
+    model: str,
+) -> dict[str, Software]:
+    """Return the entries of tira.yml by name; those of this name keep their other keys."""
+    entries: dict[str, Software] = {}
+    for kind, plugin in plugins.items():
+        software = describe(
+            1 if kind == "debater" else 2,
+            str(specs[kind]),
+            model=model,
+            official=options.official,
+            file=plugin.file.name if plugin.file else "",
+        )
+        name = plugin.name if kind == "debater" else f"judge-{plugin.name}"
+        if options.save:
+            name = f"{options.save}-judge" if entries else options.save
+            earlier = submission.software.get(name)
+            if earlier is not None and earlier.command == software.command:
+                other_keys = earlier.model_dump(exclude_defaults=True)
+                software = software.model_copy(update=other_keys)
+        entries[name] = software
+    return entries
 
 
 def _ask_model(options: TrialOptions) -> str:

@@ -81,18 +81,7 @@ class Vllm(Backend):
         log_file: Path | None = None,
     ) -> None:
         """Keep the settings; the first call starts the server."""
-        # A model must be named, and vLLM installed.
-        if sys.platform == "win32":
-            raise UserError("vLLM does not run on Windows: start a server, and use -m URL#MODEL")
-        if not model:
-            raise UserError("vllm: no model is named; use -m vllm:FOLDER or -m vllm:OWNER/NAME")
-        if model.startswith(("/", ".", "~")) and not Path(model).expanduser().is_dir():
-            raise UserError(f"vllm:{model}: there is no such folder")
-        if not os.environ.get(PYTHON) and importlib.util.find_spec("vllm") is None:
-            raise UserError(
-                f"vllm:{model}: vLLM is not installed: pip install 'touche-rad[vllm]', or set "
-                f"{PYTHON} to a Python that has it"
-            )
+        _check_installed(model)
         self.model = model
         self.place = f"vllm:{model}"
         self._options = {name.replace("_", "-"): value for name, value in (options or {}).items()}
@@ -160,27 +149,7 @@ class Vllm(Backend):
         with socket.socket() as probe:
             probe.bind(("127.0.0.1", 0))
             port = int(probe.getsockname()[1])
-        # The user's options come last and count.
-        python = os.environ.get(PYTHON) or sys.executable
-        weights = self._options.get("model", self.model)  # for an adapter, the base model
-        options = {
-            "model": weights,
-            "served-model-name": self.model,
-            "host": "127.0.0.1",
-            "port": str(port),
-            **_DEFAULTS,
-            "seed": str(self._seed),
-            **family_of(weights).vllm,
-            **_fitting(_config_of(weights, python), _free_shares()),
-            **self._options,
-        }
-        command = [python, "-m", _MODULE]
-        for name, value in options.items():
-            if value.lower() == "true":
-                command.append(f"--{name}")
-            elif value.lower() != "false":
-                # In one word, so that no value of a plan is read as another option.
-                command.append(f"--{name}={value}")
+        command = self._command(port)
         self._log = self._log or Path(tempfile.mkdtemp(prefix="touche-rad-vllm-")) / "vllm.log"
         self._report(f"vLLM: starting {self.model} (log: {self._log})")
         self._report(f"vLLM: {shlex.join(command)}")
@@ -213,6 +182,30 @@ class Vllm(Backend):
                 return
         raise Unreachable(f"{self.place}: not ready within {START:.0f} s; {_last_error(self._log)}")
 
+    def _command(self, port: int) -> list[str]:
+        """Return the command of the server; the user's options come last and count."""
+        python = os.environ.get(PYTHON) or sys.executable
+        weights = self._options.get("model", self.model)  # for an adapter, the base model
+        options = {
+            "model": weights,
+            "served-model-name": self.model,
+            "host": "127.0.0.1",
+            "port": str(port),
+            **_DEFAULTS,
+            "seed": str(self._seed),
+            **family_of(weights).vllm,
+            **_fitting(_config_of(weights, python), _free_shares()),
+            **self._options,
+        }
+        command = [python, "-m", _MODULE]
+        for name, value in options.items():
+            if value.lower() == "true":
+                command.append(f"--{name}")
+            elif value.lower() != "false":
+                # In one word, so that no value of a plan is read as another option.
+                command.append(f"--{name}={value}")
+        return command
+
     def _stop(self) -> None:
         server = self._server
         if server is None or sys.platform == "win32":
@@ -225,6 +218,21 @@ class Vllm(Backend):
         with suppress(ProcessLookupError):  # what the server has left behind
             os.killpg(server.pid, signal.SIGKILL)
         server.communicate()
+
+
+def _check_installed(model: str) -> None:
+    """Check that a model is named, and that vLLM is installed."""
+    if sys.platform == "win32":
+        raise UserError("vLLM does not run on Windows: start a server, and use -m URL#MODEL")
+    if not model:
+        raise UserError("vllm: no model is named; use -m vllm:FOLDER or -m vllm:OWNER/NAME")
+    if model.startswith(("/", ".", "~")) and not Path(model).expanduser().is_dir():
+        raise UserError(f"vllm:{model}: there is no such folder")
+    if not os.environ.get(PYTHON) and importlib.util.find_spec("vllm") is None:
+        raise UserError(
+            f"vllm:{model}: vLLM is not installed: pip install 'touche-rad[vllm]', or set "
+            f"{PYTHON} to a Python that has it"
+        )
 
 
 class _ModelConfig(BaseModel):

@@ -135,16 +135,7 @@ class _Writer:
                 fields = part.get("properties", {})
                 return {key: self.value(inner, schema) for key, inner in fields.items()}
             case "array":
-                least = part.get("minItems", 1)
-                if self._chance is None:
-                    return [self.value(part["items"], schema)] * max(1, least)
-                most = max(least, part.get("maxItems", _ITEMS))
-                values: list[object] = []
-                for _ in range(least + round(_LENGTH * (most - least))):
-                    value = self.value(part.get("items", {}), schema)
-                    if value not in values or len(values) < least:
-                        values.append(value)
-                return values
+                return self._list(part, schema)
             case "integer":
                 low = int(part.get("minimum", 0))
                 high = int(part.get("maximum", 1))
@@ -162,6 +153,18 @@ class _Writer:
             case "null":
                 return None
         return self.text(part)
+
+    def _list(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> list[object]:
+        least = part.get("minItems", 1)
+        if self._chance is None:
+            return [self.value(part["items"], schema)] * max(1, least)
+        most = max(least, part.get("maxItems", _ITEMS))
+        values: list[object] = []
+        for _ in range(least + round(_LENGTH * (most - least))):
+            value = self.value(part.get("items", {}), schema)
+            if value not in values or len(values) < least:
+                values.append(value)
+        return values
 
     def text(self, part: Mapping[str, Any]) -> str:
         """Return a text; a varied one quotes words of the prompt.

@@ -126,21 +126,7 @@ def yes_rate(sample: JudgedTurns, expected: Floats | None = None) -> Mean:
 
     `expected` is how many turns each debate should have, if some are lost: they are no.
     """
-    # The mean of the labels, corrected by what is predicted for all turns.
-    labelled = _mean(sample, sample.labels, sample.labelled)
-    inside = _mean(sample, sample.scores, sample.labelled)
-    everywhere = _mean(sample, sample.scores, np.ones_like(sample.labelled))
-    # How much more is predicted for labelled turns than for all.
-    gap = inside.value - everywhere.value
-    gap_parts = inside.parts - everywhere.parts
-    spread = float((gap_parts**2).sum())
-    # The multiple of the predictions that makes the interval smallest.
-    slope = float((labelled.parts * gap_parts).sum()) / spread if spread > 1e-12 else 0.0
-    debates = sample.labelled_debates
-    # The slope was chosen so that the parts are small: one more degree of freedom is spent.
-    wider = np.sqrt((debates - 1) / (debates - 2)) if slope and debates > 2 else 1.0
-    parts = wider * (labelled.parts - slope * gap_parts)
-    mean = Mean(labelled.value - slope * gap, parts)
+    mean = _powered(sample)
     if expected is None:
         return mean
     missing = len(expected) - len(mean.parts)
@@ -185,6 +171,24 @@ def _mean(sample: JudgedTurns, values: Floats, counted: NDArray[np.bool_]) -> Me
     value = float(values[counted].mean())
     errors = np.where(counted, values - value, 0.0) / counted.sum()
     return Mean(value, np.bincount(sample.debates, weights=errors).astype(np.float64))
+
+
+def _powered(sample: JudgedTurns) -> Mean:
+    """Return the mean of the labels, corrected by what is predicted for all turns."""
+    labelled = _mean(sample, sample.labels, sample.labelled)
+    inside = _mean(sample, sample.scores, sample.labelled)
+    everywhere = _mean(sample, sample.scores, np.ones_like(sample.labelled))
+    # How much more is predicted for labelled turns than for all.
+    gap = inside.value - everywhere.value
+    gap_parts = inside.parts - everywhere.parts
+    spread = float((gap_parts**2).sum())
+    # The multiple of the predictions that makes the interval smallest.
+    slope = float((labelled.parts * gap_parts).sum()) / spread if spread > 1e-12 else 0.0
+    debates = sample.labelled_debates
+    # The slope was chosen so that the parts are small: one more degree of freedom is spent.
+    wider = np.sqrt((debates - 1) / (debates - 2)) if slope and debates > 2 else 1.0
+    parts = wider * (labelled.parts - slope * gap_parts)
+    return Mean(labelled.value - slope * gap, parts)
 
 
 def draw(mean: Mean, parts: Floats, samples: int, seed: int) -> Floats | None:
