@@ -72,7 +72,10 @@ def test_rows_without_labels_have_the_mean_of_the_table() -> None:
     scored = touche_rad("score --json", run).json["rows"]
     assert means == pytest.approx({row["maxim"]: row["yes"] for row in scored[1:]})
     missing = frame[frame["score"].isna()]
-    assert missing["reason"].value_counts().to_dict() == {"lost debate": 24, "no verdict": 1}
+    assert missing["reason"].value_counts().to_dict() == {
+        "missing or lost debate": 24,
+        "no verdict": 1,
+    }
     by_debate = rows_of(f"{run} --per debate")
     assert sum(int(row["yes_of"]) for row in by_debate) == len(frame)
     assert len(by_debate) == 84
@@ -109,7 +112,8 @@ def test_documented_frames_agree_with_the_scores(order: list[int]) -> None:
     judged = verdicts.dropna(subset="score")
     joined = judged.merge(responses, "left", ["run", "debate", "turn"], validate="m:1")
     assert joined["claim_x"].equals(joined["claim_y"])
-    assert names["table"].mean()["grounded"] == sum(score > 0.5 for score in scores) / 240
+    yes = verdicts.groupby("run")["yes"].mean()
+    assert yes["grounded"] == sum(score > 0.5 for score in scores) / 240
     with expect_error("expected verdicts"):
         frames.agreement(*runs, DEBATES, labels=LABELS)
 

@@ -137,8 +137,8 @@ def test_a_bench_says_of_its_judges_what_judge_and_score_say(tmp_path: Path, ind
     scored = touche_rad("score", *runs, "labels.jsonl").out
     assert "significantly (" in scored
     assert scored.partition("\n\n")[0] in ended.out
-    words = ("judge", "debates.jsonl", "-j", "grounded", "-o", "judged.jsonl")
-    touche_rad(*words, *(["-i", index] if index else []))
+    with_index = ["-i", index] if index else []
+    touche_rad("judge debates.jsonl -j grounded -o judged.jsonl", *with_index)
     assert Path("judged.jsonl").read_bytes() == runs[1].read_bytes()
 
 
@@ -240,12 +240,9 @@ def test_new_entry_keeps_the_debates_of_the_others(bench: Path) -> None:
 def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: Path) -> None:
     plugin = write_data(tmp_path) / "brief.py"
     plugin.write_text(BRIEF)
-    words = (
-        "--claims claims.tsv -i demo --turns 1 -d brief -d verbatim -j grounded --plugin brief.py"
-    )
     touche_rad(
-        "bench new rad",
-        *words.split(),
+        "bench new rad --claims claims.tsv -i demo --turns 1 -d brief -d verbatim -j grounded "
+        "--plugin brief.py",
         err="next: touche-rad bench run rad --plugin rad/brief.py\n",
     )
     touche_rad("bench run rad", code=2, err="--plugin rad/brief.py")
@@ -296,8 +293,7 @@ def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
         '    def answer(self, debate):\n        raise ValueError("broken")\n'
     )
     plan = write_bench(tmp_path, SMALL.replace('"verbatim" }', '"broken" }'))
-    words = ("-o", "out", "--plugin", "broken.py")
-    touche_rad("bench run", plan, *words, code=1, err=DEBATES)
+    touche_rad("bench run -o out --plugin broken.py", plan, code=1, err=DEBATES)
 
 
 def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(bench: Path) -> None:

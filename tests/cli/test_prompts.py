@@ -106,11 +106,11 @@ def test_own_prompts_reach_any_class_of_plugin_but_no_plugin_inside_it(
     script.write_text(
         '{"when": "Good day", "answer": "changed"}\n{"when": "Hello", "answer": "unchanged"}\n'
     )
-    call = ("respond", "--say", "Zoos should be closed.", "-i", "demo", "-d", name)
     with_own = ("--plugin", "own_prompts", "-O", f"prompts={mine}", "-m", f"scripted:{script}")
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, package.name, raising=False)
-    touche_rad(*call, *with_own, out=f" {word}.")
+    call = "respond --say 'Zoos should be closed.' -i demo -d"
+    touche_rad(call, name, *with_own, out=f" {word}.")
 
 
 def test_a_run_depends_on_the_content_of_own_prompts_not_on_their_place() -> None:

@@ -108,8 +108,8 @@ def test_the_nearest_source_of_a_setting_wins() -> None:
         'debater = "verbatim"\nmax_words = 40\nturns = 7\n[simulate]\nturns = 2\n'
     )
     env = {"TOUCHE_RAD_MAX_WORDS": "20", "TOUCHE_RAD_DEBATER": "grounded"}
-    call = ("simulate", CLAIMS, "-i", "demo", "--max-words", "30", "-o", "run.jsonl")
-    touche_rad("--config", "touche-rad.toml", *call, env=env)
+    words = "--config touche-rad.toml simulate -i demo --max-words 30 -o run.jsonl"
+    touche_rad(words, CLAIMS, env=env)
     identity = read_status("run.jsonl")["identity"]
     used = {key: identity[key] for key in ("max_words", "debater", "turns")}
     assert used == {"max_words": 30, "debater": "grounded", "turns": 2}
@@ -125,7 +125,7 @@ def test_a_wrong_setting_is_named() -> None:
         "[list]\noptions = 3",
     ):
         Path("touche-rad.toml").write_text(text)
-        messages[text] = touche_rad("list", "--config", "touche-rad.toml", code=None)
+        messages[text] = touche_rad("list --config touche-rad.toml", code=None)
         assert messages[text].code == 2, text
     check_messages("settings", messages)
 
@@ -133,14 +133,14 @@ def test_a_wrong_setting_is_named() -> None:
 @pytest.mark.parametrize("text", ["debater =", "judge = 3\n[judge]\n"])
 def test_settings_that_are_no_toml_are_refused(text: str) -> None:
     Path("touche-rad.toml").write_text(text)
-    touche_rad("list", "--config", "touche-rad.toml", code=2, err="touche-rad.toml: ")
+    touche_rad("list --config touche-rad.toml", code=2, err="touche-rad.toml: ")
 
 
 def test_options_come_from_the_file_and_are_overridden_by_flags() -> None:
     Path("touche-rad.toml").write_text('debater = "echo"\n[options]\nshrug = "Meh."\ntimes = 2\n')
-    call = ("respond", "--say", "Hi.", "-i", "demo", "--config", "touche-rad.toml")
+    call = "respond --say Hi. -i demo --config touche-rad.toml"
     for flags, answer in (((), "Meh.Meh. Hi."), (("-O", "times=1"), "Meh. Hi.")):
-        ended = touche_rad(*call, *flags, stranger=True)
+        ended = touche_rad(call, *flags, stranger=True)
         assert ended.out.strip() == answer, ended.err
 
 
@@ -155,20 +155,20 @@ def test_a_closed_pipe_is_no_error(words: str) -> None:
 
 
 def test_doctor_reports_what_is_missing_and_the_fix() -> None:
-    checked = touche_rad("doctor", "--json")
+    checked = touche_rad("doctor --json")
     lacking = [check for check in checked.json if not check["ok"]]
     needs = ("needs a language model (-m", "needs the extra ", "needs an index with vectors (")
     assert all(check["found"].startswith(needs) for check in lacking)
     assert "retriever dense" in {check["what"] for check in lacking}
     assert all(check["optional"] for check in lacking)
-    without_index = touche_rad("doctor", "-i", "no-index", code=1)
+    without_index = touche_rad("doctor -i no-index", code=1)
     assert "touche-rad index" in without_index.out
 
 
 def test_doctor_notices_a_changed_byte_of_an_index(demo_index_path: Path) -> None:
     index = shutil.copytree(demo_index_path, "index")
     assert changes_that_doctor_notices(index)
-    assert "search works" in touche_rad("doctor", "-i", index).out
+    assert "search works" in touche_rad("doctor -i", index).out
 
 
 def test_nothing_that_is_printed_controls_the_terminal() -> None:
@@ -184,7 +184,7 @@ def test_nothing_that_is_printed_controls_the_terminal() -> None:
     index = "index"
     touche_rad("index", collection, "-o", index)
     answered = touche_rad(
-        "respond", "--say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim"
+        "respond --say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim"
     )
     assert "fund rangers" in answered.out
     for shown in (missing.err, answered.out, answered.err):
@@ -200,17 +200,17 @@ def test_the_plugins_with_their_needs_fit_the_terminal(columns: str) -> None:
 
 
 def test_one_kind_of_plugins_and_one_plugin_are_listed() -> None:
-    shown = touche_rad("list", "retrievers").out
+    shown = touche_rad("list retrievers").out
     assert shown.startswith("Retrievers\n")
     assert "Judges" not in shown
-    kinds = {row["kind"] for row in touche_rad("list", "panel", "--json").json}
+    kinds = {row["kind"] for row in touche_rad("list panel --json").json}
     assert kinds == {"panel"}
-    check_screen("list.debgraph", touche_rad("list", "debgraph"))
-    users = {row["name"] for row in touche_rad("list", "users", "--json").json}
+    check_screen("list.debgraph", touche_rad("list debgraph"))
+    users = {row["name"] for row in touche_rad("list users --json").json}
     assert users == {"rules", "model", "official"}
-    (rules,) = touche_rad("list", "rules", "--json").json
+    (rules,) = touche_rad("list rules --json").json
     assert {"max_words", "candidates"} < {option["name"] for option in rules["options"]}
-    unknown = touche_rad("list", "nope", code=2).error
+    unknown = touche_rad("list nope", code=2).error
     assert "did you mean" not in unknown
     assert "debaters, judges, " in unknown
 
@@ -224,5 +224,5 @@ def test_no_code_that_a_file_of_the_current_folder_names_is_run(call: tuple[str,
     Path("touche-rad.toml").write_text('plugins = ["stranger.py"]\n')
     touche_rad(*call, err="not used")
     assert not Path("ran").exists()
-    touche_rad("--config", "touche-rad.toml", *call)
+    touche_rad("--config touche-rad.toml", *call)
     assert Path("ran").exists()

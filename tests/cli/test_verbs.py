@@ -143,7 +143,7 @@ class Broken:
 def test_printed_verdicts_that_are_all_missing_fail(tmp_path: Path) -> None:
     plugin = Path("broken.py")
     plugin.write_text(BROKEN)
-    call = ("--plugin", plugin, "judge", DEBATES, "-j", "broken", "--json")
+    call = ("--plugin broken.py judge -j broken --json", DEBATES)
     failed = touche_rad(*call, code=1, err="error: ")
     assert len(failed.out.splitlines()) == 20
     strict = touche_rad(*call, "--strict", code=1, err="ZeroDivisionError")

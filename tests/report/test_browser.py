@@ -311,7 +311,10 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     for name in ("lost", "late"):
         page.get_by_role("checkbox", name=f"Compare {name}").check()
     for place in (".opened", ".pair"):
-        assert "lost: 1 lost debate: 2. B" in page.locator(f"{place} .error").all_inner_texts()
+        assert (
+            "lost: 1 missing or lost debate: 2. B"
+            in page.locator(f"{place} .error").all_inner_texts()
+        )
     page.get_by_label("lost: 1 missing").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".reader").inner_text() == "2. B\n\nlost has no debate on this claim."

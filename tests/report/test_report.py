@@ -42,8 +42,8 @@ SCRIPTS = len(rendering.SCRIPTS) + 7
 def simulate(debater: str, turns: int = 1, seed: int = 0) -> Path:
     """Let a debater answer the demo's claims."""
     run = Path(f"{debater}{seed or ''}.jsonl")
-    options = ("-i", "demo", "-d", debater, "--turns", str(turns), "--seed", str(seed))
-    touche_rad("simulate", CLAIMS, *options, "-o", run, "-q")
+    words = f"simulate -i demo -d {debater} --turns {turns} --seed {seed} -o {run} -q"
+    touche_rad(words, CLAIMS)
     return run
 
 
@@ -93,10 +93,11 @@ def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates() -> None:
 
 
 def test_labels_are_matched_by_the_debates_that_are_given() -> None:
-    run = write_evaluations("run.jsonl", read_demo_debates()[1:], 0.9)
-    labels = shutil.copy(LABELS, "truth.jsonl")
-    options = ("--labels", labels, "--debates", demo_file("debates.jsonl"))
-    touche_rad("report -o r.html", run, *options, err="missing debate")
+    write_evaluations("run.jsonl", read_demo_debates()[1:], 0.9)
+    shutil.copy(LABELS, "truth.jsonl")
+    words = "report run.jsonl --labels truth.jsonl -o r.html --debates"
+    touche_rad(words, demo_file("debates.jsonl"), err="missing debate")
+    assert Page(Path("r.html")).data["report"]["badges"]["run"][0] == "1 missing debate"
 
 
 def test_a_folder_has_the_same_data_in_files() -> None:
@@ -196,7 +197,7 @@ def test_missing_debates_count_as_no_and_long_responses_are_named() -> None:
     long = "28 responses with more than 60 words"
     assert ["part", 28, long, "#debates&mark=long&run=part"] in report["faults"]
     assert report["badges"]["part"] == [
-        "28 too long answers, 1 other debate, 8 missing debates",
+        "28 too long answers, 1 other debate, 8 missing or lost debates",
         "",
     ]
 
@@ -360,7 +361,7 @@ def test_what_the_input_does_not_have_is_on_no_tab(tmp_path: Path) -> None:
     (table,) = page["report"]["claims"]["tables"]
     assert table["values"] == [[1, 1]] * 11 + [[1, 0]]
     badges = page["report"]["badges"]
-    assert badges["few"] == ["1 missing debate", "#debates&verdict=none&run=few"]
+    assert badges["few"] == ["1 missing or lost debate", "#debates&verdict=none&run=few"]
 
 
 def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:

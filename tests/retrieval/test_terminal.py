@@ -38,7 +38,7 @@ def test_a_collection_is_indexed_and_a_run_retrieved(tmp_path: Path) -> None:
 
 
 def test_hits_of_one_text_are_printed_as_a_table() -> None:
-    printed = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "-r", "text")
+    printed = touche_rad("retrieve --say", "Captivity harms animals.", "-k", "2", "-r", "text")
     head, first, *_ = printed.out.splitlines()
     assert head.split() == ["rank", "score", "id", "text"]
     assert first.split()[0] == "1"
@@ -46,16 +46,16 @@ def test_hits_of_one_text_are_printed_as_a_table() -> None:
 
 
 def test_hits_of_one_text_are_printed_as_json_and_written_as_a_run() -> None:
-    printed = touche_rad("retrieve", "--say", "Captivity harms animals.", "-k", "2", "--json")
+    printed = touche_rad("retrieve --say", "Captivity harms animals.", "-k", "2", "--json")
     assert [hit["rank"] for hit in printed.json[0]["hits"]] == [1, 2]
     run = Path("one.run")
-    touche_rad("retrieve", "--say", "Animals.", "-k", "2", "-i", "demo", "-o", run)
+    touche_rad("retrieve --say Animals. -k 2 -i demo -o", run)
     assert len(run.read_text().splitlines()) == 2
 
 
 def test_a_text_instead_of_a_file_names_the_option() -> None:
     touche_rad("retrieve", "zoos are bad", code=2, err='--say "zoos are bad"')
-    touche_rad("retrieve", "queries.tsv", "--say", "zoos", code=2, err="--say TEXT")
+    touche_rad("retrieve queries.tsv --say zoos", code=2, err="--say TEXT")
 
 
 RESULTS: list[Callable[[], Any]] = []

@@ -98,8 +98,10 @@ def test_missing_verdicts_are_noes_and_reported() -> None:
     report = corrected(run, labels)
     assert report["rows"][1]["judge_yes"] == pytest.approx(JUDGED[5:].sum() / 200)
     lost, missing = report["warnings"]
-    assert lost.startswith("judge: lost debate: line 1, debate 1: 20 ")
-    assert missing.startswith("judge: missing verdict: line 2, debate 2, turn 1, quantity: 1 ")
+    assert lost.startswith("judge: lost debate: line 1, labels.jsonl line 1: 20 ")
+    assert missing.startswith(
+        "judge: missing verdict: line 2, labels.jsonl line 2, turn 1, quantity: 1 "
+    )
     touche_rad("score --correct", run, labels, out=lost)
 
 

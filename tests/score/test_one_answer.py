@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import io
 import re
 import shutil
 from pathlib import Path
@@ -34,12 +33,10 @@ def debaters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("debaters")
     for name in ("whole", "second"):
         debater = "grounded" if name == "whole" else "verbatim"
-        words = ("-d", debater, "-i", "demo", "-o", f"played/{name}.jsonl", "-q")
-        touche_rad("simulate", CLAIMS, *words, cwd=place)
+        touche_rad(f"simulate -d {debater} -i demo -o played/{name}.jsonl -q", CLAIMS, cwd=place)
     damage(place / "played/second.jsonl")
     for name in ("whole", "short", "lost"):
-        words = (f"played/{name}.jsonl", "-i", "demo", "-o", f"{name}.jsonl")
-        touche_rad("judge", *words, cwd=place)
+        touche_rad(f"judge played/{name}.jsonl -i demo -o {name}.jsonl", cwd=place)
     touche_rad("dataset debaters -o dataset -q", CLAIMS, cwd=place)
     return place
 
@@ -48,8 +45,7 @@ def debaters(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def judges(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("judges")
     for name, judge in {"whole": "grounded", "second": "length"}.items():
-        words = ("-j", judge, "-i", "demo", "-o", f"played/{name}.jsonl", "-q")
-        touche_rad("judge", DEBATES, *words, cwd=place)
+        touche_rad(f"judge -j {judge} -i demo -o played/{name}.jsonl -q", DEBATES, cwd=place)
     damage(place / "played/second.jsonl")
     for name in ("whole", "short", "lost"):
         (place / f"{name}.jsonl").symlink_to(f"played/{name}.jsonl")
@@ -81,8 +77,8 @@ def test_a_question_has_one_answer_in_all_places(
     scored = touche_rad("score --json", *runs, *truth, cwd=folder).json
     ranks = {row["run"]: row["rank"] for row in scored["ranking"]}
     text = touche_rad("score", *runs, *truth, cwd=folder).out
-    csv_text = touche_rad("score --csv", *runs, *truth, cwd=folder).out
-    table = {row["run"]: row for row in csv.DictReader(io.StringIO(csv_text))}
+    lines = touche_rad("score --csv", *runs, *truth, cwd=folder).out.splitlines()
+    table = {row["run"]: row for row in csv.DictReader(lines)}
     labels = ("--labels", *truth) if kind == "judges" else truth
     touche_rad("report -o page.html", *runs, *labels, cwd=folder)
     page = Page(folder / "page.html").data
@@ -98,8 +94,8 @@ def test_a_question_has_one_answer_in_all_places(
         size = "{} debates, {} " + ("turns" if kind == "debaters" else "labelled turns")
         touche_rad("score", name, *truth, cwd=folder, out=size.format(*sizes))
         assert str(sizes[0]) in (on_page[run]["cells"] if kind == "debaters" else board["note"])
-        by_debate = touche_rad("score --per debate", *runs, *truth, cwd=folder).out
-        counted = list(csv.DictReader(io.StringIO(by_debate)))
+        lines = touche_rad("score --per debate", *runs, *truth, cwd=folder).out.splitlines()
+        counted = list(csv.DictReader(lines))
         records = [counted]
         alone = touche_rad("score --json", name, *truth, cwd=folder).json
         assert mean_of(alone, run, measure) == answer
@@ -113,9 +109,8 @@ def test_a_question_has_one_answer_in_all_places(
         if (kind, run) != ("judges", "short"):  # which the official evaluator of judges refuses
             (folder / run).mkdir()
             shutil.copy(folder / "played" / name, folder / run)
-            words = (run, "dataset/truths", "-i", "demo", "-o", f"{run}/scores")
-            over = touche_rad("dataset evaluate", *words, cwd=folder).out
-            assert f"over {sizes[1]} " in over
+            words = f"dataset evaluate {run} dataset/truths -i demo -o {run}/scores"
+            touche_rad(words, cwd=folder, out=f"over {sizes[1]} ")
             official = (folder / run / "scores/evaluation.prototext").read_text()
             assert float(re.findall(r'"mean(?: f1)?"\n value: "(.+)"', official)[0]) == answer[0]
         if kind == "debaters":
@@ -129,6 +124,16 @@ def test_a_question_has_one_answer_in_all_places(
             named = [(row["debate"], row["claim"]) for row in rows if row["run"] == run]
             names = {f"{debate.removeprefix('debate-')}. {claim}" for debate, claim in named}
             assert names == {*page["data-debates"]["claims"]}
+
+
+def test_missing_and_lost_debates_are_counted_alike(debaters: Path) -> None:
+    """The files and the badges of a report have as many, with verdicts or without."""
+    for folder in ("", "played/"):
+        runs = [f"{folder}{run}.jsonl" for run in ("whole", "short", "lost")]
+        touche_rad("report -o page.html --replace", *runs, "--debates", CLAIMS, cwd=debaters)
+        report = Page(debaters / "page.html").data["report"]
+        assert [row[-1] for row in report["files"]["rows"]] == [0, 1, 1]
+        assert {text for text, _ in report["badges"].values()} == {"1 missing or lost debate"}
 
 
 def test_debates_that_two_runs_lost_in_different_places_count_in_both(debaters: Path) -> None:

@@ -18,6 +18,7 @@ from tests.report.makers import Page
 from tests.score.makers import evaluation, put, run_file, simulations_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
+from touche_rad import frames
 from touche_rad.debate import Maxim
 from touche_rad.files.labels import digest
 
@@ -76,10 +77,9 @@ def test_debaters_are_ranked_by_the_labels_on_their_turns() -> None:
     for runs in (("team1.jsonl", "twin.jsonl"), ("twin.jsonl", "team1.jsonl")):
         rows = score(*runs, "labels.jsonl")["rows"]
         assert [row | {"run": ""} for row in rows[:5]] == [row | {"run": ""} for row in rows[5:]]
-    words = ("score", "team1.jsonl", "team2.jsonl", "labels.jsonl")
-    ended = touche_rad(*words)
-    check_screen("score.people", ended)
-    for row in csv.DictReader(touche_rad(*words, "--csv").out.splitlines()):
+    words = "score team1.jsonl team2.jsonl labels.jsonl"
+    check_screen("score.people", touche_rad(words))
+    for row in csv.DictReader(touche_rad(words, "--csv").out.splitlines()):
         assert [row["turns"], row["labelled"], row["mean_unsettled"]] == ["60", "60", ""]
 
 
@@ -172,8 +172,7 @@ def test_turns_on_which_people_disagree_are_counted_by_debater() -> None:
     assert [*counts.values()] == [None, 0, 3, 0, 0, None, 0, CLAIMS, 0, 0]
     note = f"team2.judged: quality: {CLAIMS} turns left out: people disagree (label --settle)"
     touche_rad("score --correct", *runs, out=note)
-    touche_rad("report -o page.html", *runs[:2], "--labels", runs[2])
-    (board,) = Page("page.html").data["report"]["boards"]
+    board = board_of(*runs[:2], "--labels", runs[2])
     assert [note] in board["tables"][0]["rows"]
     assert board["measure"] == "share of yes of people"
 
@@ -204,10 +203,10 @@ def test_what_a_run_of_debaters_lacks_counts_as_no(words: tuple[str, ...]) -> No
     assert set(report["turns"].values()) == {60}
     assert "missing or lost debates, which count as no: part 20" in report["notes"]
     labelled = [note for note in report["notes"] if "labelled of" in note]
-    maxims = "quantity {0}, quality {0}, relation {0}, manner {0}"
+    maxims = "labelled of 60 turns: quantity {0}, quality {0}, relation {0}, manner {0}"
     assert sorted(labelled) == [
-        f"copy, team2.judged and team1.judged: labelled of 60 turns: {maxims.format(60)}",
-        f"part: labelled of 20 turns: {maxims.format(20)}",
+        f"copy, team2.judged and team1.judged: {maxims.format(60)}",
+        f"part: {maxims.format(20)}",
     ]
     (against_part,) = [
         row["difference"]
@@ -232,7 +231,7 @@ def test_labels_of_some_turns_are_corrected_by_a_judge() -> None:
     assert len(plain["notes"]) == len(report["notes"]) == 1
     shown = touche_rad("score --correct", *words, out="estimated share of yes of").out
     assert "each category" not in shown
-    assert "--pairs" not in touche_rad("score", "team1.jsonl", words[2]).out
+    assert "--pairs" not in touche_rad("score team1.jsonl", words[2]).out
     for before, row in zip(plain["rows"], report["rows"], strict=True):
         truth = LABELS[row["run"].partition(".")[0]].mean()
         assert abs(row["yes"] - truth) < 0.08
@@ -292,6 +291,13 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
     run_file("few-labels.jsonl", labels[:-8])
     some = score("team1.judged.jsonl", "few-labels.jsonl", "--debates", "few.jsonl")
     assert (some["debates"], some["lost"]) == (CLAIMS - 8, {"team1.judged": 0})
+    # A debate is the labels' line, also in messages on lines of the run.
+    run_file("pooled.jsonl", [[{**turn, "criteria": "grice"} for turn in row] for row in labels])
+    people = frames.labels("pooled.jsonl")
+    both = frames.agreement("team1.judged.jsonl", "team2.judged.jsonl", labels="pooled.jsonl")
+    key = ["debate", "turn", "criterion", "label"]
+    assert len(both.merge(people, on=key)) == len(both) == 16 * CLAIMS
+    touche_rad("score part.jsonl", *words, out="the first: labels.jsonl line 58:")
     for run in (("team1.jsonl", *words), ("team1.judged.jsonl", *words, "--correct")):
         people = score(*run)["rows"]
         assert people[0]["yes"] == pytest.approx(LABELS["team1"].mean())

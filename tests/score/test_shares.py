@@ -221,8 +221,8 @@ def test_the_input_says_which_debates_each_run_must_have() -> None:
     report = touche_rad("score --json", *runs, "--debates", claims).json
     assert [*report["debates"].values()] == ["10 of 10", "9 of 10", "9 of 10", "8 of 10", "0 of 10"]
     for run in ("less", "lost"):
-        words = (f"{run}.j.jsonl", "--debates", claims, "--per", "debate")
-        rows = list(csv.DictReader(touche_rad("score", *words).out.splitlines()))
+        printed = touche_rad(f"score {run}.j.jsonl --per debate --debates", claims).out
+        rows = list(csv.DictReader(printed.splitlines()))
         assert {row["debate"]: row["claim"] for row in rows} == {
             f"debate-{place}": claim for place, claim in enumerate(claims_of_input, 1)
         }

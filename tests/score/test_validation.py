@@ -364,8 +364,7 @@ def test_of_debates_on_one_claim_a_line_has_the_one_with_its_words(runs: Path) -
     simulations_file("pool.jsonl", rows)
     put(f"{QUALITY}.score", "0.7")(rows[2])
     run_file("run.jsonl", rows[::-1])
-    words = ("check", "run.jsonl", "--input", "pool.jsonl", "--json")
-    (checked,) = touche_rad(*words, code=1).json
+    (checked,) = touche_rad("check run.jsonl --input pool.jsonl --json", code=1).json
     kinds = [issue["kind"] for issue in checked["findings"]]
     assert kinds == ["the order is not the input's", "a line has a text as score, not a number"]
 
@@ -439,8 +438,8 @@ def test_a_folder_as_input_is_refused_with_its_files(runs: Path) -> None:
 
 
 def test_answers_that_were_cut_are_counted(demo_index_path: Path) -> None:
-    words = ("-d", "verbatim", "-i", demo_index_path, "-o", "short.jsonl")
-    touche_rad("respond --max-words 10 -q", demo_file("debates.jsonl"), *words)
+    words = "respond --max-words 10 -d verbatim -o short.jsonl -q"
+    touche_rad(words, demo_file("debates.jsonl"), "-i", demo_index_path)
     (result,) = touche_rad("check short.jsonl --json", code=None).json
     counts = {group["kind"]: group["count"] for group in result["groups"]}
     assert counts["answer cut"] > 10

@@ -248,7 +248,7 @@ def score_runs(
             )
         # Labels of further debates are of several debaters, who are corrected in one way.
         kinds = {problem.kind for problem in report.problems}
-        if not options.correct or ProblemKind.MISSING_DEBATE not in kinds:
+        if not (options.correct and kinds & {ProblemKind.MISSING_DEBATE, ProblemKind.OTHER_LABELS}):
             return report
     _refuse(options, ("strict", "exclude", "output", "per"), "labels of several debaters")
     how["compare"] = options.pairs

@@ -70,21 +70,22 @@ def read_labels(
 
 def read_labelled(
     debates: Place, labels: Place, criteria: Criteria | None = None
-) -> list[tuple[Debate, tuple[Labels, ...]]]:
-    """Read debates with the labels of each turn.
+) -> list[tuple[Debate, tuple[Labels, ...], int]]:
+    """Read debates with the labels of each turn, and with the line of these labels.
 
     Raises:
         UserError: The numbers of debates or turns differ, or the digests in the labels.
     """
     rows = list(read_labels(labels, None, criteria))
-    by_words = {_words(turns): turns for turns in rows}
-    pairs = []
+    by_words = {_words(turns): (turns, line) for line, turns in enumerate(rows, 1)}
+    labelled_debates = []
     for number, (debate, turns) in enumerate(zip_longest(read_debates(debates), rows), 1):
         texts = digests(debate or Debate(), criteria.unit if criteria else "response")
         # Labels of several runs have the digests of the texts, and no order that tells the runs.
         labelled = turns or ()
+        line = number
         if _words(labelled) != texts:  # of debates with equal texts, each keeps its labels
-            labelled = by_words.get(texts, labelled)
+            labelled, line = by_words.get(texts, (labelled, line))
         words = _words(labelled)
         if debate is None and any(words):
             break
@@ -93,8 +94,8 @@ def read_labelled(
                 f"{debates}: debate {number} of {len(texts)} turns does not fit its labels in "
                 f"{labels}: give the labelled debates, with responses, in the labels' order"
             )
-        pairs.append((debate, labelled))
-    return pairs
+        labelled_debates.append((debate, labelled, line))
+    return labelled_debates
 
 
 def _words(turns: Iterable[Mapping[str, Any]]) -> tuple[Any, ...]:

@@ -47,7 +47,7 @@ def judge_topics(path: str | Path) -> pd.DataFrame:
 def label_qrels(debates: str | Path, labels: str | Path) -> pd.DataFrame:
     """Return people's labels as qrels: the documents of a turn are the maxims, with 1 for yes."""
     rows = []
-    for debate, labels_of_debate in files.read_labelled(debates, labels):
+    for debate, labels_of_debate, _ in files.read_labelled(debates, labels):
         for number, (turn, labels_of_turn) in enumerate(
             zip(debate.turns, labels_of_debate, strict=True)
         ):

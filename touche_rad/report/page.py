@@ -64,12 +64,12 @@ from touche_rad.score.cautions import (
     unknown_judge,
     without_model,
 )
-from touche_rad.score.conversations import sorted_topics
+from touche_rad.score.conversations import absent_topics, sorted_topics
 from touche_rad.score.naming import baseline_names, named
 from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
 from touche_rad.score.reports import RANKS, Report, RetrievalReport
-from touche_rad.score.result import RunFault
+from touche_rad.score.result import MISSING_OR_LOST, RunFault
 from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import (
     ShareReport,
@@ -256,22 +256,34 @@ def write_report(
         for fault in faults_of(scored):
             # The reader lists the debates and the turns without a verdict, but no missing turns.
             missing = reader_link(verdict="none", run=fault.run)
-            is_listed = fault.what in ("missing debate", "missing verdict")
+            is_listed = fault.what in (
+                "lost debate",
+                "missing debate",
+                MISSING_OR_LOST,
+                "missing verdict",
+            )
             all_faults.append(fault._replace(link=missing if is_listed else ""))
+    topics_of_runs = [*all_topics, *absent_topics(all_topics, inputs)]
     for run, source in enumerate(sources):
-        lost = source.lost
-        number = len(lost)
-        if source.name in ranked:
-            number = 0  # the scores count them
-            lost = [
+        names = source.lost
+        what = "lost debate"
+        is_ranked = source.name in ranked
+        if source.debates and (inputs or is_ranked):
+            what = MISSING_OR_LOST
+            names = [
                 f"{topic.line}. {topic.claim.rstrip('.')}"
-                for topic in all_topics
-                if source.debates and run not in topic.runs and 2 * len(topic.runs) >= len(sources)
+                for topic in topics_of_runs
+                if run not in topic.runs and (inputs or 2 * len(topic.runs) >= len(sources))
             ]
-        if lost:
-            text = f"{count_of(len(lost), 'lost debate')}: {'; '.join(lost)}"
+        if names:
+            text = f"{count_of(len(names), what)}: {'; '.join(names)}"
             all_faults.append(
-                RunFault(source.name, number, shorten(text, 2000), what="missing debate")
+                RunFault(
+                    source.name,
+                    0 if is_ranked else len(names),  # the scores count those of a ranked run
+                    shorten(text, 2000),
+                    what=what,
+                )
             )
 
     faulty: Counter[str] = Counter()

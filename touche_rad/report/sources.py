@@ -198,7 +198,7 @@ def _labels_by_words(
     """
     if labels is None or kind_of(labels) is not Kind.LABELS:
         return {}
-    truth = read_truth(labels, criteria, labelled)
+    truth, _ = read_truth(labels, criteria, labelled)
     reference = known_reference(labels, truth, criteria, labelled)
     if reference is not None:
         return dict(zip(map(tuple, reference.turns), map(tuple, truth), strict=True))

@@ -195,6 +195,16 @@ def sorted_topics(
     return sorted(topics(by_texts, inputs), key=lambda topic: topic.claim)
 
 
+def absent_topics(topics: Sequence[ClaimTopic], inputs: Sequence[Debate]) -> list[ClaimTopic]:
+    """Return the debates of the input that no run has."""
+    lines = {topic.line for topic in topics}
+    return [
+        ClaimTopic(debate.claim or debate.thesis, line=place, name=f"debate-{place}")
+        for place, debate in enumerate(inputs, 1)
+        if place not in lines
+    ]
+
+
 def content_of(turns: Iterable[Turn]) -> tuple[Content, ...]:
     """Return what makes two debates of different runs equal, by turn; it can be sorted."""
     content: list[Content] = []

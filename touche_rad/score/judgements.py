@@ -21,6 +21,7 @@ from touche_rad.score.naming import Runs, baseline_names, each_run, named
 from touche_rad.score.reference import (
     DEFAULT_POLICY,
     NO_TEXTS_FIX,
+    Labelled,
     Policy,
     exclude_examples,
     find_reference,
@@ -70,19 +71,21 @@ def score_judgements(
     criteria = criteria_of_all(criteria, paths.values(), truth)
     if policy.strict and not criteria.official:
         raise UserError(f"--strict is the policy of the task, and not for {criteria.name}")
-    labels = read_truth(truth, criteria, policy.debates)
+    labels, lines = read_truth(truth, criteria, policy.debates)
     excluded = 0
     marked = baseline_names(baselines, paths)
     refused: dict[str, str] = {}
-    read = partial(read_evaluated, criteria=criteria, bad=bad)
-    evaluated = each_run(paths, read, refused, progress)
+    evaluated = each_run(
+        paths, partial(read_evaluated, criteria=criteria, bad=bad), refused, progress
+    )
     read_runs = list(evaluated.values())
-    reference = None
-    if not policy.strict:
-        reference = find_reference(read_runs, truth, labels, policy, criteria)
+    reference = (
+        None if policy.strict else find_reference(read_runs, truth, labels, policy, criteria)
+    )
     if reference is not None:
         places = reference.expected_of(read_runs)
         labels = [labels[place] for place in places]
+        lines = [lines[place] for place in places]
         reference = reference.only(places)
     with_examples = list(chain.from_iterable(labels))
 
@@ -94,10 +97,10 @@ def score_judgements(
 
     def align(_: str, run: Run) -> Alignment:
         if policy.strict:
-            return match_strictly(truth, labels, run)
+            return match_strictly(truth, labels, lines, run)
         if reference is None or not run.has_words:
-            check_places(run, truth, labels, "" if reference else NO_TEXTS_FIX)
-        return Matcher(run, labels, reference).match()
+            check_places(run, truth, labels, lines, "" if reference else NO_TEXTS_FIX)
+        return Matcher(run, labels, lines, reference).match()
 
     aligned = each_run(evaluated, align, refused)
     marked = [tag for tag in marked if tag in aligned]
@@ -122,19 +125,24 @@ def score_judgements(
     first = next(iter(trivial))
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(measured), baselines=(*marked, BASELINE), others=tested)
-    turns = list(chain.from_iterable(labels))
     label_rows = []
     for row in rows:
         if row.run == BASELINE and row.maxim != MEAN:
-            unknown = [turn.get(row.maxim) for turn in with_examples].count(None)
-            label_rows.append(LabelRow(maxim=row.maxim, yes=row.tp, no=row.fp, unknown=unknown))
+            label_rows.append(
+                LabelRow(
+                    maxim=row.maxim,
+                    yes=row.tp,
+                    no=row.fp,
+                    unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
+                )
+            )
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     left_out = sum(1 for _ in files.read_labels(truth, criteria=criteria)) - len(labels)
     if left_out > 0:
         message = f"{left_out} labelled debates are of other runs, and are left out"
         if policy.debates is None:
             message += " (with --debates FILE, debates that a judge lost count as no)"
-        problems.append(Problem(run=str(truth), kind=ProblemKind.MISSING_DEBATE, message=message))
+        problems.append(Problem(run=str(truth), kind=ProblemKind.OTHER_LABELS, message=message))
     official = {tag: aligned[tag].official for tag in aligned if criteria.official}
     return JudgementReport(
         truth=str(truth),
@@ -157,19 +165,21 @@ def score_judgements(
         comparisons=ranking.comparisons,
         figures=figures,
         shows_pairs=compare,
-        problems=(*problems, *_problems_of_labels(truth, turns, len(measured), criteria)),
+        problems=(*problems, *_problems_of_labels(truth, labels, len(measured), criteria)),
         samples=samples,
         seed=seed,
         labels=labels,
+        label_lines=lines,
         claims=list(map(max, zip(*(of_run.claims for of_run in aligned.values()), strict=True))),
         scores=scores,
     )
 
 
 def _problems_of_labels(
-    truth: Path, turns: Sequence[Mapping[str, Any]], debates: int, criteria: Criteria
+    truth: Path, labels: Labelled, debates: int, criteria: Criteria
 ) -> Iterator[Problem]:
     """Yield a problem for criteria without labels, and for too few debates."""
+    turns = list(chain.from_iterable(labels))
     unsettled = {}
     for key in criteria.keys:
         unsettled[key] = sum(is_unsettled(turn, key) for turn in turns)

@@ -45,13 +45,13 @@ class Alignment:
     """The claim of each labelled debate, as far as the run says it."""
 
 
-def match_strictly(truth: Path, labels: Labelled, run: Run) -> Alignment:
+def match_strictly(truth: Path, labels: Labelled, lines: Sequence[int], run: Run) -> Alignment:
     """Match by place like the official scorer, which refuses a run if anything is missing."""
     known = known_reference(truth, labels, run.criteria)
     if run.fault is not None:
         raise run.fault
-    check_places(run, truth, labels, NO_SCORE if known else "")
-    matcher = Matcher(run, labels)
+    check_places(run, truth, labels, lines, NO_SCORE if known else "")
+    matcher = Matcher(run, labels, lines)
     others = []
     for place, row in enumerate(run.rows):
         # Digests in the labels are proof of what was labelled; a file beside them is not.
@@ -68,7 +68,7 @@ def match_strictly(truth: Path, labels: Labelled, run: Run) -> Alignment:
     return alignment
 
 
-def check_places(run: Run, truth: Path, labels: Labelled, fix: str) -> None:
+def check_places(run: Run, truth: Path, labels: Labelled, lines: Sequence[int], fix: str) -> None:
     """Refuse a run that only places match and that has another shape than the labels.
 
     The error ends with `fix`.
@@ -77,13 +77,13 @@ def check_places(run: Run, truth: Path, labels: Labelled, fix: str) -> None:
         InputError: Its number of lines differs, or the number of turns in a line.
     """
     end = fix and f": {fix}"
-    for number, (row, turns) in enumerate(zip(run.rows, labels, strict=False), 1):
+    for row, turns, line in zip(run.rows, labels, lines, strict=False):
         # A line has verdicts on all its turns, or on the answered ones only.
         got = len(row.turns)
         if row.problem is None and got and len(turns) not in (got, len(row.conversation)):
             raise InputError(
                 run.path,
-                f"expected {len(turns)} turns as in line {number} of {truth}, got {got}{end}",
+                f"expected {len(turns)} turns as in line {line} of {truth}, got {got}{end}",
                 line=row.line,
                 field="userTurnsEvaluations",
             )
@@ -101,6 +101,8 @@ class Matcher:
 
     run: Run
     labels: Labelled
+    lines: Sequence[int]
+    """The lines of the labels."""
     reference: Reference | None = None
     problems: list[Problem] = field(default_factory=list)
 
@@ -136,8 +138,9 @@ class Matcher:
         if self.run.has_words and len(places) == len(numbers):
             lengths = [places[number].words for number in numbers]
         claims = [places[number].key[0] if number in places else "" for number in numbers]
-        official = self._official_result()
-        return Alignment(scores, tuple(self.problems), official, lost, lengths, claims)
+        return Alignment(
+            scores, tuple(self.problems), self._official_result(), lost, lengths, claims
+        )
 
     def _has(self, kind: ProblemKind) -> bool:
         return any(problem.kind is kind for problem in self.problems)
@@ -147,8 +150,9 @@ class Matcher:
         shape = [len(row.turns) for row in self.run.rows]
         if self.run.fault is not None or shape != list(map(len, self.labels)):
             return OfficialResult.REFUSED
-        is_reordered = self._has(ProblemKind.REORDERED)
-        return OfficialResult.WRONG if is_reordered else OfficialResult.SAME
+        if self._has(ProblemKind.REORDERED):
+            return OfficialResult.WRONG
+        return OfficialResult.SAME
 
     def _by_words(self, reference: Reference) -> dict[int, JudgedLine]:
         """Return the line of each labelled debate, by its words or its id."""
@@ -162,7 +166,10 @@ class Matcher:
                 continue
             if place in places:
                 self.note(
-                    ProblemKind.TWICE, "the first one counts", line=row.line, debate=place + 1
+                    ProblemKind.TWICE,
+                    "the first one counts",
+                    line=row.line,
+                    debate=self.lines[place],
                 )
             places.setdefault(place, row)
         if not places:
@@ -174,7 +181,7 @@ class Matcher:
                     ProblemKind.REORDERED,
                     "matched by its id or texts, without effect on the score",
                     line=places[place].line,
-                    debate=place + 1,
+                    debate=self.lines[place],
                 )
         # Add lines in their own places, such as the empty records of lost debates.
         for position, row in enumerate(self.run.rows):
@@ -189,20 +196,20 @@ class Matcher:
                     ProblemKind.UNMATCHED,
                     "has no texts to match by; kept in its place",
                     line=row.line,
-                    debate=position + 1,
+                    debate=self.lines[position],
                 )
         return places
 
     def _scores_of(self, position: int, row: JudgedLine | None) -> list[Mapping[str, float | None]]:
         """Return the scores of a line on each labelled turn of a debate, and note what is odd."""
         labels_of_turns = self.labels[position]
-        where: dict[str, Any] = {"debate": position + 1}
+        where: dict[str, Any] = {"debate": self.lines[position]}
         if row is not None:
             where["line"] = row.line
         if row is None or row.problem is not None:
-            kind = row.problem if row is not None else None
+            problem = (row and row.problem) or ProblemKind.MISSING_DEBATE
             labelled = sum(map(self._count_labels, labels_of_turns))
-            self._note_missing(kind or ProblemKind.MISSING_DEBATE, labelled, **where)
+            self._note_missing(problem, labelled, **where)
             return [{} for _ in labels_of_turns]
 
         count = len(labels_of_turns)

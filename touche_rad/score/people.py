@@ -72,7 +72,7 @@ def are_debaters(
     and says nothing.
     """
     criteria = criteria_of_all(criteria, runs, truth)
-    labels = read_truth(truth, criteria, policy.debates)
+    labels, _ = read_truth(truth, criteria, policy.debates)
     reference = known_reference(truth, labels, criteria, policy.debates)
     labelled = {*map(tuple, reference.turns)} if reference else set()
     unjudged = 0
@@ -119,7 +119,7 @@ def score_people(
     """
     paths = named(runs)
     all_criteria = criteria_of_all(criteria, paths.values(), truth)
-    labels = read_truth(truth, all_criteria, policy.debates)
+    labels, _ = read_truth(truth, all_criteria, policy.debates)
     reference = known_reference(truth, labels, all_criteria, policy.debates)
     if reference is None:
         raise UserError(f"{truth}: {NO_TEXTS}: {NO_TEXTS_FIX}")
@@ -186,9 +186,12 @@ def score_people(
             if sample.labelled_debates >= FEWEST_FOR_INTERVAL:
                 draws = correction.draw(mean, mean.parts, samples, seed)
                 own_draws = correction.draw(mean, in_order, samples, seed)
-            limits = correction.interval(mean, sample).limits if correct else None
             of_run[share] = Measured(mean.value, draws)
-            in_own_order[share] = Measured(mean.value, own_draws, limits)
+            in_own_order[share] = Measured(
+                mean.value,
+                own_draws,
+                correction.interval(mean, sample).limits if correct else None,
+            )
             notes += sample.contradictions(f"{tag}: {share.key}")
             counts[share.criterion.key] = sample.labelled.sum()
             labelled_claims.update(sample.debates[sample.labelled])
@@ -197,7 +200,10 @@ def score_people(
         labelled_turns[tag] = int(is_labelled.sum())
         unsettled[tag] = correction.count_unsettled(turns, criteria)
         by_key = ", ".join(f"{key} {count}" for key, count in counts.items())
-        texts = [f"labelled of {len(turns)} turns: {by_key}", *say_unsettled(unsettled[tag])]
+        texts = [
+            f"labelled of {sizes['turns'][tag]} turns: {by_key}",
+            *say_unsettled(unsettled[tag]),
+        ]
         if any(share.draws is None for share in of_run.values()):
             texts.append(
                 f"labels on fewer than {FEWEST_FOR_INTERVAL} debates of the run: "

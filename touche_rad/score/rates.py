@@ -16,7 +16,7 @@ from touche_rad.debate import Verdict, Verdicts
 from touche_rad.files import Labels
 from touche_rad.score.confusion import label_score
 from touche_rad.score.conversations import ClaimTopic
-from touche_rad.score.result import MEAN
+from touche_rad.score.result import MEAN, MISSING_OR_LOST
 from touche_rad.score.significance import (
     Floats,
     Measured,
@@ -28,7 +28,7 @@ from touche_rad.score.significance import (
 Problems = Counter[tuple[str, str]]
 """How often each run has each problem."""
 COUNTED: Final = {
-    "missing or lost debates, which count as no": "missing debate",
+    "missing or lost debates, which count as no": MISSING_OR_LOST,
     "missing turns, which count as no": "missing turn",
     "missing verdicts": "missing verdict",
     "debates given twice, the first counts": "repeated debate",

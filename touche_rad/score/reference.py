@@ -74,8 +74,8 @@ class Reference:
         """Make it of the labelled debates."""
         texts = [digests(debate, unit) for debate in debates]
         keys = [key_of(debate, number) for number, debate in enumerate(debates, 1)]
-        different = set(zip(keys, texts, strict=True))
-        return cls(source, texts, keys, is_pooled=len(set(keys)) < len(different))
+        is_pooled = len(set(keys)) < len(set(zip(keys, texts, strict=True)))
+        return cls(source, texts, keys, is_pooled=is_pooled)
 
     @classmethod
     def of_labels(cls, source: Path, labels: Sequence[Sequence[Mapping[Any, Any]]]) -> Self | None:
@@ -175,14 +175,20 @@ class Reference:
             raise InputError(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")
 
 
-def read_truth(truth: Path, criteria: Criteria, debates: Path | None) -> Labelled:
-    """Return the labels; with a file of labelled debates, those of its debates in its order.
+def read_truth(
+    truth: Path, criteria: Criteria, debates: Path | None
+) -> tuple[Labelled, Sequence[int]]:
+    """Return the labels of each debate, and the lines that have them.
+
+    With a file of labelled debates, these are the labels of its debates, in its order.
 
     The file says what had to be judged: labels of several runs have further debates.
     """
     if debates is None:
-        return list(files.read_labels(truth, criteria=criteria))
-    return [labels for _, labels in files.read_labelled(debates, truth, criteria)]
+        labels = list(files.read_labels(truth, criteria=criteria))
+        return labels, range(1, len(labels) + 1)
+    _, of_debates, lines = zip(*files.read_labelled(debates, truth, criteria), strict=True)
+    return of_debates, lines
 
 
 def find_reference(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -257,7 +258,11 @@ class Report(Printed):
             groups[problem.run, problem.kind].append(problem)
         for (run, kind), problems in groups.items():
             first = problems[0]
-            numbers = {"line": first.line, "debate": first.debate, "turn": first.turn}
+            numbers = {
+                "line": first.line,
+                f"{Path(self.truth).name} line": first.debate,
+                "turn": first.turn,
+            }
             steps = [f"{name} {number}" for name, number in numbers.items() if number]
             if first.maxim:
                 steps.append(first.maxim)
@@ -266,8 +271,12 @@ class Report(Printed):
                 as_no = sum(problem.counted_as_no for problem in problems)
                 lost = f", {as_no} verdicts" if as_no else ""
                 text = f"{len(problems)} times{lost}; the first: {text}"
-            what = COUNTED_OF_KIND.get(kind, "fault")
-            yield RunFault(run, len(problems), f"{kind.value}: {text}", what=what)
+            yield RunFault(
+                run,
+                len(problems),
+                f"{kind.value}: {text}",
+                what=COUNTED_OF_KIND.get(kind, "fault"),
+            )
 
     def warnings(self) -> Iterator[str]:
         """Yield a line for each run and kind of problem."""
@@ -313,6 +322,8 @@ class JudgementReport(Report):
     claims: Sequence[str] = Field(exclude=True, repr=False)
     """The claim of each labelled debate; empty if no run says it."""
     labels: Any = Field(exclude=True, repr=False)
+    label_lines: Sequence[int] = Field(exclude=True, repr=False)
+    """The line of each labelled debate in the labels."""
     scores: Any = Field(exclude=True, repr=False)
     """The labels, and the aligned scores of each run, for the exports."""
 
@@ -392,9 +403,9 @@ class JudgementReport(Report):
 
     def _turn_rows(self) -> Iterator[Row]:
         for run in self.runs:
-            for debate, turns in enumerate(self.labels, 1):
-                for turn, labels in enumerate(turns, 1):
-                    scores = self.scores[run][debate - 1][turn - 1]
+            debates = zip(self.label_lines, self.claims, self.labels, self.scores[run], strict=True)
+            for line, claim, *turns in debates:
+                for turn, (labels, scores) in enumerate(zip(*turns, strict=True), 1):
                     for criterion in self.criteria:
                         key = criterion.key
                         answers = criterion.answers
@@ -403,8 +414,8 @@ class JudgementReport(Report):
                         place = place_of_score(criterion, score)
                         yield {
                             "run": run,
-                            "debate": debate,
-                            "claim": self.claims[debate - 1],
+                            "debate": line,
+                            "claim": claim,
                             "turn": turn,
                             "criterion": key,
                             "score": score if answers.scores else None,
@@ -462,19 +473,22 @@ class JudgementReport(Report):
         lines = []
         for ranked in self.ranking:
             mean = rows[ranked.run, MEAN]
-            between = interval_cell(SHORT_INTERVAL, mean)
-            line = [self.rank_text(ranked), ranked.run, cell("{value:.3f}", mean), between]
+            line = [
+                self.rank_text(ranked),
+                ranked.run,
+                cell("{value:.3f}", mean),
+                interval_cell(SHORT_INTERVAL, mean),
+            ]
             for key in self.criteria.keys:
                 row = rows[ranked.run, key]
                 line.append(cell("{value:.3f}", row) if row.labelled else NONE)
             if lost:
                 line.append(str(self.lost.get(ranked.run, NONE)))
             lines.append(line + cells(extra, mean))
-        short_names = [criterion.column for criterion in self.criteria]
-        mean_name = self.measure.partition(" of ")[0]
-        columns = ["rank", "run", mean_name, INTERVAL, *short_names]
+        columns = ["rank", "run", self.measure.partition(" of ")[0], INTERVAL]
+        columns += [criterion.column for criterion in self.criteria]
         if lost:
-            columns.append("lost")
+            columns.append("no debate")
         columns += extra.values()
         return Table(columns, lines, name=1, optional=len(extra))
 
@@ -532,4 +546,4 @@ def rank_notes(report: Report) -> Iterator[str]:
     if {BASELINE, *report.baselines} & {ranked.run for ranked in report.ranking}:
         yield "* baseline, without a rank."
     if isinstance(report, JudgementReport) and any(report.lost.values()):
-        yield "lost: labelled debates for which the run has no verdict."
+        yield "no debate: labelled debates that are missing or lost in the run."

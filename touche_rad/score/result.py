@@ -18,10 +18,15 @@ MEAN = "mean"
 """The name of the row with the mean of the criteria that have labels."""
 
 
+MISSING_OR_LOST: Final = "missing or lost debate"
+"""A debate that the run does not have, where it is unknown or not said whether a line lost it."""
+
+
 class ProblemKind(StrEnum):
     """Problems of a run; the value is the text for the terminal.
 
-    A lost debate is an empty record in the run, or an evaluation of a debate without turns.
+    A lost debate is an empty record in the run, or an evaluation of a debate without turns; a
+    missing one is on no line.
     """
 
     LOST = "lost debate"
@@ -39,6 +44,7 @@ class ProblemKind(StrEnum):
     UNMATCHED = "debate without labels or words"
     TWICE = "debate given twice"
     OTHER_DEBATES = "other debates"
+    OTHER_LABELS = "labels of other debates"
     NO_LABELS = "no labels"
     UNSETTLED = "unsettled labels"
     FEW = "few debates"
@@ -47,13 +53,19 @@ class ProblemKind(StrEnum):
 
 
 COUNTED_OF_KIND: Final = {
-    **{kind: kind.value for kind in (ProblemKind.ODD_SCORE, ProblemKind.REORDERED)},
+    **{
+        kind: kind.value
+        for kind in (
+            ProblemKind.LOST,
+            ProblemKind.MISSING_DEBATE,
+            ProblemKind.MISSING_TURN,
+            ProblemKind.ODD_SCORE,
+            ProblemKind.REORDERED,
+        )
+    },
     ProblemKind.TWICE: "repeated debate",
     ProblemKind.UNMATCHED: "unlabelled debate",
-    **dict.fromkeys(
-        (ProblemKind.LOST, ProblemKind.BAD_LINE, ProblemKind.MISSING_DEBATE), "missing debate"
-    ),
-    ProblemKind.MISSING_TURN: "missing turn",
+    ProblemKind.BAD_LINE: "lost debate",
     **dict.fromkeys(
         (ProblemKind.MISSING_VERDICT, ProblemKind.NULL_SCORE, ProblemKind.BAD_SCORE),
         "missing verdict",

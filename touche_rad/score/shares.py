@@ -28,6 +28,7 @@ from touche_rad.score.confusion import missing_answer
 from touche_rad.score.conversations import (
     ClaimTopic,
     DebateOfRun,
+    absent_topics,
     content_of,
     sorted_topics,
 )
@@ -45,7 +46,7 @@ from touche_rad.score.rates import (
     own_order,
 )
 from touche_rad.score.reports import SHORT_INTERVAL, Report, rank_notes
-from touche_rad.score.result import MEAN, RunFault
+from touche_rad.score.result import MEAN, MISSING_OR_LOST, RunFault
 from touche_rad.score.significance import Figures, Floats, rank, with_intervals
 from touche_rad.score.tables import (
     INTERVAL,
@@ -135,8 +136,12 @@ class ShareReport(Report):
         yield self.sentences()
         if len(self.runs) == 1:
             numbers = [f"{of_runs[self.runs[0]]} {what}" for what, of_runs in self.counts.items()]
-            columns = {"{maxim}": ", ".join(numbers), "{yes:.3f}": self.measure}
-            yield table({**columns, SHORT_INTERVAL: INTERVAL}, self.rows)
+            columns = {
+                "{maxim}": ", ".join(numbers),
+                "{yes:.3f}": self.measure,
+                SHORT_INTERVAL: INTERVAL,
+            }
+            yield table(columns, self.rows)
         else:
             yield self.board()
         yield from self.pair_table()
@@ -303,12 +308,6 @@ def shares_of_debates(
     unjudged = {debate.run for debate in debates} - judged
     lost = [0 if run in unjudged else number for run, number in enumerate(lost)]
     all_topics = sorted_topics([debate for debate in debates if debate.run in judged], tags, inputs)
-    lines = {topic.line for topic in all_topics}
-    lost_topics = [
-        ClaimTopic(debate.claim or debate.thesis, line=place, name=f"debate-{place}")
-        for place, debate in enumerate(inputs, 1)
-        if place not in lines
-    ]
     counts, sizes, problems = count_verdicts(all_topics, tags, lost, criteria)
     for run, number_of_others in others.items():
         problems[tags[run], NOT_IN_INPUT] = number_of_others
@@ -341,7 +340,7 @@ def shares_of_debates(
         baselines=[tag for tag in baselines if tag in figures],
         criteria=criteria,
         verdicts=lambda: _rows_that_count(
-            tags, all_topics, lost_topics, counts[..., 0, 1], criteria
+            tags, all_topics, absent_topics(all_topics, inputs), counts[..., 0, 1], criteria
         ),
         input_of_runs=str(source or ""),
         problems=problems,
@@ -363,7 +362,7 @@ def shares_of_debates(
 def _rows_that_count(
     names: Sequence[str],
     topics: Sequence[ClaimTopic],
-    lost: Sequence[ClaimTopic],
+    absent: Sequence[ClaimTopic],
     expected: Floats,
     criteria: Criteria,
 ) -> Iterator[Row]:
@@ -374,19 +373,19 @@ def _rows_that_count(
     Args:
         names: The names of the runs.
         topics: The claims with their debates.
-        lost: The claims that the input has, and no run.
+        absent: The claims that the input has, and no run.
         expected: How many turns each run should have, by claim; after the topics are debates that
             are lost, and of which no run has the claim.
         criteria: What the verdicts are on.
     """
-    all_topics = [*topics, *lost]
+    all_topics = [*topics, *absent]
     names_of_debates = {topic.name for topic in all_topics}
     free = (name for name in map("debate-{}".format, count(1)) if name not in names_of_debates)
     while len(all_topics) < len(expected):
         all_topics.append(ClaimTopic("", name=next(free)))
     for run, name in enumerate(names):
         for topic, of_runs in zip(all_topics, expected, strict=True):
-            missing = "lost debate"
+            missing = MISSING_OR_LOST
             verdicts: Mapping[int, Verdicts] = {}
             turns: Sequence[int] = ()
             for conversation in topic.conversations:
@@ -458,7 +457,6 @@ def share_report(
     for tag, of_run in figures.items():
         for maxim, measured in of_run.items():
             low, high = measured.interval
-            key = maxim.partition(":")[0]  # of a share of a category
             # A corrected share may be drawn beyond what a share can be.
             low = low and max(low, 0.0)
             high = high and min(high, 1.0)
@@ -469,7 +467,8 @@ def share_report(
                     yes=measured.value,
                     low=low,
                     high=high,
-                    unsettled=unsettled.get(tag, {}).get(key),
+                    # The row may be the share of a category of a criterion.
+                    unsettled=unsettled.get(tag, {}).get(maxim.partition(":")[0]),
                 )
             )
     return ShareReport(

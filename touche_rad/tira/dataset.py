@@ -95,7 +95,7 @@ def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
     truths = ""
     responses = 0
     labelled = files.read_labelled(debates, labels)[:first]
-    for debate, labels_by_turn in labelled:
+    for debate, labels_by_turn, _ in labelled:
         turns = []
         rows = []
         for turn, turn_labels in zip(debate.turns, labels_by_turn, strict=True):

@@ -49,7 +49,7 @@ def train_examples(
     criteria = criteria_of(criteria, labels)
     unit = criteria.unit
     candidates = []
-    for debate, rows in files.read_labelled(debates, labels, criteria):
+    for debate, rows, _ in files.read_labelled(debates, labels, criteria):
         for number, row in enumerate(rows):
             view = debate if unit == "debate" else debate.view(number)
             is_short = len(clean(view.last.utterance).split()) <= _MOST_WORDS
