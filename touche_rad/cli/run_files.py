@@ -165,7 +165,9 @@ def run_on_files(
         setup: Setup = {"demo": demo, "criteria": content}
         if work.verb == "judge":
             with suppress(UserError):  # a damaged status is not needed
-                setup["judged"] = read_status(job.source)
+                judged = read_status(job.source)
+                if judged:
+                    setup["judged"] = judged
         settings = RunOptions(
             parallel(options, model=model is not None),
             bad=files.BadLines(skip=options.skip_bad),
