@@ -19,6 +19,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from tests import ROOT
 from tests.terminal import Ended
 from touche_rad import __version__
 
@@ -26,7 +27,7 @@ SCREENS: Final = Path(__file__).parent / "golden" / "screens"
 
 CHANGING: Final = (
     (re.compile(re.escape(os.environ["XDG_CACHE_HOME"])), "CACHE"),
-    (re.compile(re.escape(str(Path(__file__).parent.parent))), "REPOSITORY"),
+    (re.compile(re.escape(str(ROOT))), "REPOSITORY"),
     (re.compile(re.escape(__version__)), "VERSION"),
     (re.compile(r"(?<=127\.0\.0\.1:)\d+|(?<=localhost:)\d+"), "PORT"),
     (re.compile(r"\b\d+(\.\d+)?(?= ?(?:ms|s|min|h)\b)"), "N"),

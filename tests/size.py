@@ -13,7 +13,8 @@ from itertools import chain
 from pathlib import Path
 from typing import Final
 
-ROOT: Final = Path(__file__).parent.parent
+from tests import ROOT
+
 PRODUCT: Final = ("touche_rad", "retrieval", "judges")
 
 LOOP_STARTS: Final = {"Runner", "new_event_loop", "start_blocking_portal", "run_until_complete"}

@@ -22,6 +22,7 @@ import anyio
 import httpx2
 import pytest
 
+from tests import ROOT
 from tests.models import scripted
 from tests.models.by_prompt import answer_by_prompt
 from tests.models.by_schema import prompt_of
@@ -42,7 +43,6 @@ from touche_rad.runs.judging import judge_view
 from touche_rad.runs.panels import judge_contest
 from touche_rad.serve import create_app
 
-ROOT: Final = Path(__file__).parent.parent
 KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
 

@@ -6,7 +6,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-FIGURES = Path(__file__).parent.parent / "benchmarks" / "figures.py"
+from tests import ROOT
+
+FIGURES = ROOT / "benchmarks" / "figures.py"
 PAGE = """# Page
 
 <!-- figure

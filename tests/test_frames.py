@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from tests import ROOT
 from tests.records import copy_lines, read_records, write_lines, write_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
@@ -18,7 +19,6 @@ from touche_rad import files, frames
 from touche_rad.demo import demo_file
 
 DEBATES = demo_file("debates.jsonl")
-ROOT = Path(__file__).parents[1]
 LABELS = demo_file("labels.jsonl")
 QRELS = "irds:touche-rad/demo/counter/qrels"
 

@@ -10,9 +10,9 @@ import re
 import tomllib
 from collections.abc import Iterator
 from graphlib import CycleError, TopologicalSorter
-from pathlib import Path
 
-ROOT = Path(__file__).parent.parent
+from tests import ROOT
+
 VOCABULARY = (
     "contest",
     "credentials",

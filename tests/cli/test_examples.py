@@ -11,6 +11,7 @@ from typing import Any
 import click
 import pytest
 
+from tests import ROOT
 from tests.cli.test_help import commands_with_words
 from tests.terminal import touche_rad
 from touche_rad.cli import touche_rad as program
@@ -18,7 +19,6 @@ from touche_rad.cli.options import PluginSpec
 from touche_rad.cli.program import Command
 from touche_rad.plugins import KINDS, registered
 
-ROOT = Path(__file__).parent.parent.parent
 NEEDS = re.compile(
     r" -m |URL#|vllm:|elasticsearch:|--dense |OWNER/|nli-model"  # a model, a server or an extra
     r"|^(demo|serve|chat|submit|try|train (sft|preferences|dpo|merge|loop)|bench|merge)\b"

@@ -19,9 +19,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests import ROOT
 from tests.conftest import unavailable
 
-ROOT = Path(__file__).parent.parent.parent
 BASE_IMAGE = "TOUCHE_RAD_BASE_IMAGE"
 """Names an image with Python 3.11 that buildah has, to build on it instead."""
 _INCLUDED = "python3,python3-venv,ca-certificates"

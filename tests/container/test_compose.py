@@ -14,10 +14,10 @@ import pytest
 import yaml
 from click.core import ParameterSource
 
+from tests import ROOT
 from tests.cli.test_examples import parse_call
 from touche_rad.models.endpoint import parse_address
 
-ROOT = Path(__file__).parent.parent.parent
 GIVEN = {"MODEL": "owner/name"}
 _VARIABLE = re.compile(r"\$\{(\w+)(?:(:-|:\?)([^}]*))?\}")
 

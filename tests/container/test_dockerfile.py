@@ -10,9 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.conftest import unavailable
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.mark.images

@@ -7,13 +7,13 @@ import re
 import subprocess
 import sys
 from importlib.metadata import requires, version
-from pathlib import Path
 from typing import Any
 
 import pytest
 from packaging.requirements import Requirement
 
-ROOT = Path(__file__).parent.parent.parent
+from tests import ROOT
+
 SCRIPT = ROOT / "docker" / "dependencies.py"
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from tests.container.building import Image, buildah
 from tests.records import read_json
 from tests.terminal import touche_rad
@@ -17,8 +18,6 @@ from touche_rad.demo import demo_file
 from touche_rad.tira.submission import load
 
 pytestmark = pytest.mark.images
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 @pytest.fixture(scope="module")

@@ -27,9 +27,9 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+from tests import ROOT
 from tests.terminal import Ended, touche_rad
 
-ROOT = Path(__file__).parents[2]
 PAGES = (
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",

@@ -5,13 +5,11 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
+from tests import ROOT
 from touche_rad.errors import ToucheRadError
-
-ROOT = Path(__file__).parents[2]
 
 
 def test_each_quoted_message_stands_in_the_code() -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 import pytest
 
+from tests import ROOT
 from tests.cases import with_cases
 from tests.cli.test_help import commands_with_words
 from tests.models.scripted import Handler, Scripted, says, serving
@@ -123,7 +124,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory, asked: Scripted) -> Path:
     place = tmp_path_factory.mktemp("inputs")
     for name in ("arguments.jsonl", "debates.jsonl", "labels.jsonl"):
         shutil.copy(demo_file(name), place)
-    shutil.copy(Path(__file__).parents[2] / "tira.yml", place)
+    shutil.copy(ROOT / "tira.yml", place)
     copy_lines(demo_file("claims.tsv"), place / "claims.tsv", 2)
     touche_rad("judge debates.jsonl -j length -o judged.jsonl", cwd=place)
     lines = (place / "judged.jsonl").read_text("utf-8").splitlines(keepends=True)

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests import ROOT
 from tests.cases import with_cases
 from tests.records import END_OF_RUN, write_records
 from tests.refusals import expect_error
@@ -85,7 +86,7 @@ def test_shipped_criteria_have_a_source_and_the_form_of_the_schema(name: str) ->
     assert criteria.name == name
     assert criteria.source
     assert criteria.official == (name == "grice")
-    path = Path(__file__).parents[2] / "touche_rad" / "criteria" / f"{name}.toml"
+    path = ROOT / "touche_rad" / "criteria" / f"{name}.toml"
     content = tomllib.loads(path.read_text("utf-8"))
     assert list(Draft202012Validator(schema_of("criteria")).iter_errors(content)) == []
 

@@ -14,6 +14,7 @@ from typing import Any
 import anyio
 import pytest
 
+from tests import ROOT
 from tests.records import read_records, write_records
 from tests.refusals import expect_error
 from tests.runs import fakes
@@ -31,7 +32,6 @@ from touche_rad.runs.runner import run, run_work
 from touche_rad.runs.work import RunOptions, Work
 from touche_rad.users import RuleUser
 
-ROOT = Path(__file__).parents[2]
 INDEX = SmallIndex()
 GOOD = Saying("Zoo breeding saves endangered species.", "1.1")
 IDENTITY: Mapping[str, Any] = {"debater": "good", "seed": 1}

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from tests import ROOT
 from tests.cases import with_cases
 from tests.records import copy_lines, read_json, read_status, write_records
 from tests.terminal import Ended, touche_rad
@@ -198,7 +199,7 @@ def test_a_shard_that_cannot_be_made(words: list[str], message: str) -> None:
 @pytest.mark.long
 def test_the_slurm_array_writes_the_run_of_one_machine() -> None:
     run(JUDGE, "whole.jsonl")
-    script = Path(__file__).parents[2] / "docs" / "recipes" / "slurm-array.sh"
+    script = ROOT / "docs" / "recipes" / "slurm-array.sh"
     words = ["bash", script, *"judge debates.jsonl run.jsonl -j length".split()]
     path = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     for task in ("1", "2"):

@@ -18,10 +18,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from tests import ROOT
+
 if TYPE_CHECKING:
     from tests.container.building import Image
 
-ROOT = Path(__file__).parent.parent.parent
 INPUT, LOG, IMAGE, FORMATS = "STANDIN_INPUT", "STANDIN_LOG", "STANDIN_IMAGE", "STANDIN_FORMATS"
 
 

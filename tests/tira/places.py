@@ -6,10 +6,10 @@ import json
 import shutil
 from pathlib import Path
 
+from tests import ROOT
 from tests.records import write_lines
 from touche_rad.demo import demo_file
 
-ROOT = Path(__file__).parent.parent.parent
 FILE = ROOT / "tira.yml"
 
 

@@ -11,10 +11,10 @@ import json
 import sys
 from pathlib import Path
 
+from tests import ROOT
 from tests.models.by_schema import filled
 from tests.models.scripted import Handler, Scripted, content, fails
 
-ROOT = Path(__file__).parents[2]
 _LETTERS = str.maketrans("0123456789", "ghijklmnop")
 
 

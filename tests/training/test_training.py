@@ -15,6 +15,7 @@ from typing import Any
 
 import pytest
 
+from tests import ROOT
 from tests.cases import with_cases
 from tests.records import read_json, read_records
 from tests.refusals import expect_error
@@ -58,8 +59,7 @@ def killed(
     files = (source.absolute(), "-o", out.absolute(), "--base", tiny, "-q", *words)
     dying = [sys.executable, "-m", "tests.training.dying", str(at), "train", method]
     command = [*dying, *map(str, files)]
-    here = Path(__file__).parents[2]
-    done = subprocess.run(command, cwd=here, capture_output=True, text=True, check=False)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert list(out.glob("checkpoints/*/trainer_state.json"))
 
