@@ -286,14 +286,29 @@ def test_missing_plan_and_folder_with_other_files_are_refused(tmp_path: Path) ->
     touche_rad("bench run nosuch", code=2, err="nosuch")
 
 
-def test_answers_of_a_fallback_give_exit_code_1(tmp_path: Path) -> None:
+def test_answers_of_a_fallback_give_exit_code_1_and_no_rank() -> None:
     Path("broken.py").write_text(
         "from touche_rad.plugins import debater\n\n\n"
         '@debater("broken")\nclass Broken:\n    def __init__(self, options, services): ...\n\n'
         '    def answer(self, debate):\n        raise ValueError("broken")\n'
     )
-    plan = write_bench(tmp_path, SMALL.replace('"verbatim" }', '"broken" }'))
-    touche_rad("bench run -o out --plugin broken.py", plan, code=1, err=DEBATES)
+    new = "bench new -i demo --turns 1 --plugin broken.py -d grounded -d verbatim -d broken -j grounded"
+    touche_rad(f"{new} small --claims", demo_file("claims.tsv"))
+    broken = DEBATES.replace("verbatim", "broken")
+    touche_rad("bench run small --plugin broken.py", code=1, err=broken)
+    results = Path("small", "results")
+    figures = read_json(results / "figures.json")["debaters"]
+    ranks = {row["name"]: row["rank"] for row in figures}
+    assert ranks == {"grounded": 1, "verbatim": None, "broken": None}
+    runs = [results / DEBATES.replace("verbatim", f"{name}.grounded") for name in ranks]
+    scored = touche_rad("score --json", *runs).json
+    means = [row for row in scored["rows"] if row["maxim"] == "mean"]
+    for row in figures:
+        keys = ("yes", "low", "high")
+        (mean,) = (mean for mean in means if mean["run"] == f"{row['name']}.grounded")
+        assert [mean[key] for key in keys] == [row[key] for key in keys]
+    assert [row["run"] for row in scored["ranking"] if not row["rank"]] == ["broken.grounded"]
+    assert "broken.grounded: without a rank, as all its answers are fallbacks" in scored["notes"]
 
 
 def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(bench: Path) -> None:

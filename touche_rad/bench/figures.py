@@ -35,7 +35,7 @@ from touche_rad.score.rates import (
 from touche_rad.score.reports import rank_notes
 from touche_rad.score.result import MEAN, RunComparison, RunFault
 from touche_rad.score.shares import ShareReport, share_report
-from touche_rad.score.significance import Floats
+from touche_rad.score.significance import Floats, with_intervals
 from touche_rad.score.tables import Notes, Part, Printed, Table
 from touche_rad.score.words import number
 from touche_rad.text import count_words
@@ -198,6 +198,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
     words: Counter[str] = Counter()
     responses: Counter[str] = Counter()
     fallbacks: Counter[str] = Counter()
+    first_messages: dict[str, list[str]] = {}
     sound_judges: set[str] = set()  # with at least one verdict of their own
     measured_answers = answer_shares(criteria)
     axes: tuple[Sequence[object], ...] = (debaters, users, seeds, judges, measured_answers)
@@ -208,6 +209,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         if isinstance(run, DebateCell):
             debates = list(files.read_debates(path))
             number = len(debates)
+            first_messages[name] = [debate.thesis for debate in debates]
             for debate in debates:
                 for turn in debate.turns:
                     if turn.response:
@@ -233,20 +235,24 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         if number != claims:
             raise WorkError(f"{path} has {number} debates, and there are {claims} claims")
 
-    # In the order in which `score` has them, so that the bootstrap samples are the same.
-    counts = counts[np.argsort(claim_texts)]
-
     # A judge that is a baseline, or has no verdict of its own, does not count.
     sound = sound_judges.difference(plan.pages.baselines)
     counted = [number for number, judge in enumerate(judges) if judge in sound]
     if not counted:
         raise WorkError(_ALL_BROKEN)
-    measured = {
-        name: measure_yes(
-            counts[:, number].sum(axis=(1, 2))[:, counted], criteria, plan.samples, seed=0
+    # In the orders in which `score` has them, so that the bootstrap samples are the same.
+    measured = {}
+    for name, of_debater in zip(debaters, counts.swapaxes(0, 1), strict=True):
+        by_claim, by_message = (
+            measure_yes(
+                of_debater[np.argsort(texts, kind="stable")].sum(axis=(1, 2))[:, counted],
+                criteria,
+                plan.samples,
+                seed=0,
+            )
+            for texts in (claim_texts, first_messages[name])
         )
-        for number, name in enumerate(debaters)
-    }
+        measured[name] = with_intervals(by_claim, by_message)
     ignored = []
     for judge in judges:
         if judge not in sound:
@@ -267,6 +273,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         compare=False,
         judges="; not counted: ".join(filter(None, (source, ", ".join(ignored)))),
         problems_of_runs=faults,
+        apart=[fault.run for fault in faults if fault.number == responses[fault.run]],
         samples=plan.samples,
         seed=0,
     )

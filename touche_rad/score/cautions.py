@@ -8,8 +8,10 @@ from typing import Final
 
 from touche_rad.files.outputs import read_status, sha256_of, why_no_status
 from touche_rad.plugins import registered
+from touche_rad.runs.fallbacks import UTTERANCES
 from touche_rad.score.naming import plugin_of
 from touche_rad.score.result import RunFault
+from touche_rad.score.validation import counts_of
 from touche_rad.score.words import names_of
 
 _WITHOUT_MODEL: Final = (
@@ -42,15 +44,20 @@ def unknown_judge(runs: Sequence[Path]) -> Iterator[str]:
         yield "no run has a status with its judge: rank only runs that one judge judged"
 
 
-def of_unknown_judges(runs: Mapping[str, Path]) -> list[RunFault]:
-    """Return a fault for each run whose judge is unknown, if that of another run is known."""
+def without_rank(runs: Mapping[str, Path]) -> list[RunFault]:
+    """Return why runs have no rank: only fallbacks, or no judge while that of others is known."""
+    faults = []
     unknown = [run for run, path in runs.items() if not plugin_of(read_status(path), "judge")]
     if len(unknown) == len(runs):
-        return []
-    faults = []
+        unknown = []
     for run in unknown:
         text = f"without a rank, as its judge is unknown ({why_no_status(runs[run])}): judge again"
         faults.append(RunFault(run, 1, text, what="unknown judge"))
+    for run, path in runs.items():
+        for what, (count, total) in counts_of(path).replaced.items():
+            if count == total and what != UTTERANCES:
+                text = f"without a rank, as all its {what} are fallbacks"
+                faults.append(RunFault(run, 1, text, what="run of fallbacks"))
     return faults
 
 

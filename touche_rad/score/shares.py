@@ -20,9 +20,9 @@ from touche_rad.records import FrozenRecord
 from touche_rad.samples import SAMPLES
 from touche_rad.score.cautions import (
     different_judges,
-    of_unknown_judges,
     unknown_judge,
     without_model,
+    without_rank,
 )
 from touche_rad.score.confusion import missing_answer
 from touche_rad.score.conversations import (
@@ -327,7 +327,7 @@ def shares_of_debates(
 
     paths = [runs[tag] for tag in figures]
     not_ranked = different_judges(paths)
-    unknown = of_unknown_judges({tag: runs[tag] for tag in figures})
+    unranked = without_rank({tag: runs[tag] for tag in figures})
     have_pairs = any(len(topic.conversations) > 1 for topic in all_topics)
     if len(judged) > 1 and not (not_ranked or have_pairs):
         not_ranked = "the runs have no claim in common"
@@ -344,10 +344,10 @@ def shares_of_debates(
         ),
         input_of_runs=str(source or ""),
         problems=problems,
-        problems_of_runs=unknown,
-        apart=[fault.run for fault in unknown],
+        problems_of_runs=unranked,
+        apart=[fault.run for fault in unranked],
         notes=[
-            *faults_in_words(unknown),
+            *faults_in_words(unranked),
             *([] if not_ranked else [*without_model(paths), *unknown_judge(paths)]),
             *categories_in_words(criteria),
         ],
