@@ -294,6 +294,8 @@ def test_answers_of_a_fallback_give_exit_code_1_and_no_rank() -> None:
     )
     new = "bench new -i demo --turns 1 --plugin broken.py -d grounded -d verbatim -d broken -j grounded"
     touche_rad(f"{new} small --claims", demo_file("claims.tsv"))
+    plan = Path("small/bench.toml")
+    plan.write_text(f"samples = 100\n{plan.read_text()}")  # few, so that their order is seen
     broken = DEBATES.replace("verbatim", "broken")
     touche_rad("bench run small --plugin broken.py", code=1, err=broken)
     results = Path("small", "results")
@@ -301,13 +303,13 @@ def test_answers_of_a_fallback_give_exit_code_1_and_no_rank() -> None:
     ranks = {row["name"]: row["rank"] for row in figures}
     assert ranks == {"grounded": 1, "verbatim": None, "broken": None}
     runs = [results / DEBATES.replace("verbatim", f"{name}.grounded") for name in ranks]
-    scored = touche_rad("score --json", *runs).json
+    scored = touche_rad("score --json --samples 100", *runs).json
     means = [row for row in scored["rows"] if row["maxim"] == "mean"]
     for row in figures:
         keys = ("yes", "low", "high")
         (mean,) = (mean for mean in means if mean["run"] == f"{row['name']}.grounded")
         assert [mean[key] for key in keys] == [row[key] for key in keys]
-    assert [row["run"] for row in scored["ranking"] if not row["rank"]] == ["broken.grounded"]
+    assert [row["rank"] for row in scored["ranking"]] == [1, 1, None]
     assert "broken.grounded: without a rank, as all its answers are fallbacks" in scored["notes"]
 
 
