@@ -108,6 +108,8 @@ class Validation:
     lost: int = 0
     """Lines whose debate is lost: it has no turn, or cannot be read."""
     turns: int = 0
+    most_turns: int = 0
+    """Turns of its longest debate, as it is planned or played."""
     official: bool = False
     """Whether this is a kind of file that can be uploaded."""
     unfit: list[str] = field(default_factory=list)
@@ -299,6 +301,7 @@ def check(
                 number, "the debate has no turn" if debate.wire else "there is no simulation"
             )
         turns = planned_turns(debate)
+        result.most_turns = max(result.most_turns, turns, len(debate.turns))
         level: Level = "warning" if evaluation is not None else "fault"
         unit = evaluation.criteria.unit if evaluation is not None else "response"
         if unit == "response" and 0 < len(debate.turns) < turns:
