@@ -13,7 +13,7 @@ from touche_rad.text import count_of
 _NAMES_IN_SENTENCE: Final = 4
 """Names in a sentence before the rest is counted."""
 _DETAILED: Final = 2
-"""Names of which a sentence has the differences."""
+"""Names of which a sentence has the differences, besides those with other significant ones."""
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -136,11 +136,13 @@ def ranking_in_words(
             groups.setdefault(relation, []).append(run)
         for relation, group in groups.items():
             details = []
-            for run in group[:_DETAILED]:
+            for place, run in enumerate(group[:_NAMES_IN_SENTENCE]):
                 row = difference(run, against)
-                if row is not None and row.p_holm is not None:
+                on_measures = differing(run, against)
+                is_shown = place < _DETAILED or on_measures
+                if is_shown and row is not None and row.p_holm is not None:
                     detail = tested(row) if len(group) == 1 else f"{run} {tested(row)}"
-                    details.append(", ".join(filter(None, [detail, differing(run, against)])))
+                    details.append(", ".join(filter(None, [detail, on_measures])))
             parts = [f"{are(group)} {relation} {description}", "; ".join(details)]
             sentences.append(f"{': '.join(filter(None, parts))}.")
 
