@@ -268,13 +268,15 @@ def write_report(
         names = source.lost
         what = "lost debate"
         is_ranked = source.name in ranked
-        if source.debates and (inputs or is_ranked):
+        absent = [
+            f"{topic.line}. {topic.claim.rstrip('.')}"
+            for topic in topics_of_runs
+            if run not in topic.runs and (inputs or 2 * len(topic.runs) >= len(sources))
+        ]
+        # Without an input, only other runs tell what is missing, and which debates are lost.
+        if source.debates and (inputs or is_ranked or len(absent) > len(names)):
             what = MISSING_OR_LOST
-            names = [
-                f"{topic.line}. {topic.claim.rstrip('.')}"
-                for topic in topics_of_runs
-                if run not in topic.runs and (inputs or 2 * len(topic.runs) >= len(sources))
-            ]
+            names = absent
         if names:
             text = f"{count_of(len(names), what)}: {'; '.join(names)}"
             all_faults.append(
