@@ -338,23 +338,16 @@ def _shares(report: ShareReport) -> Board:
     text = report.sentences()
     if not ranking_places(report.criteria):  # the first category stands in the place of the mean
         measure = measured.pop(0).key
+    counts = {what: of_runs for what, of_runs in report.counts.items() if what != "turns"}
     rows = []
     for row, others in _ranked_rows(report, "yes"):
-        rows.append(
-            {
-                **row,
-                "cells": [
-                    *(number(part.yes) for part in others),
-                    *([report.debates[row["run"]]] if report.debates else []),
-                ],
-            }
-        )
+        sizes = [str(of_runs[row["run"]]) for of_runs in counts.values()]
+        rows.append({**row, "cells": [*(number(part.yes) for part in others), *sizes]})
     heads = [[share.criterion.title, share.category] for share in measured]
     tables = []
     if report.truth:
         tables = [page_table("Notes", ["note"], [[note] for note in report.notes])]
-    if report.debates:
-        heads.append(["debates", ""])
+    heads += [[what, ""] for what in counts]
     base = next((row["run"] for row in rows if row["baseline"]), "")
     title = _against_baseline(report, base)
     claim, claims = ("claim with labels", "claims with labels") if report.truth else ("claim", "")
