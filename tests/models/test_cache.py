@@ -101,24 +101,21 @@ def test_a_cache_of_an_earlier_version_is_read(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "damage", ["", "{", "null", "7", "[]", "{}", '{"said": 7}', '{"said": "{"}', b"\xff"]
+    "damage",
+    [
+        *("''", "'{'", "'null'", "'7'", "'[]'", "'{}'", "'{\"said\": 7}'", '\'{"said": "{"}\''),
+        "x'ff'",
+        "replace(answer, 'Numb', 'Lumb')",  # a flipped bit
+    ],
 )
 def test_a_damaged_answer_is_asked_again_and_replaced(
-    server: Scripted, tmp_path: Path, damage: str | bytes
+    server: Scripted, tmp_path: Path, damage: str
 ) -> None:
     assert ask(server.url, tmp_path).words == "Number 0"
     with sqlite3.connect(Path(CACHE_FILE)) as database:
-        database.execute("UPDATE answers SET answer = ?", (damage,))
+        database.execute(f"UPDATE answers SET answer = {damage}")
     for _ in range(2):
         assert ask(server.url, tmp_path).words == "Number 0"
-    assert len(server.asked) == 2
-
-
-def test_a_flipped_bit_of_an_answer_is_asked_again(server: Scripted, tmp_path: Path) -> None:
-    ask(server.url, tmp_path)
-    with sqlite3.connect(Path(CACHE_FILE)) as database:
-        database.execute("UPDATE answers SET answer = replace(answer, 'Numb', 'Lumb')")
-    assert ask(server.url, tmp_path).words == "Number 0"
     assert len(server.asked) == 2
 
 
