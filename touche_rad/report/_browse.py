@@ -60,6 +60,8 @@ def debates_as_json(
     for number, topic in enumerate(topics):
         for conversation in topic.conversations:
             turns, marks = _turns(conversation, criteria)
+            # The turns that are missing, which the ranking counts as no.
+            marks += [UNANSWERED] * (max(conversation.places, default=-1) + 1 - len(turns))
             verdicts = [
                 (criterion, of_turn.get(criterion.key))
                 for of_turn in chain.from_iterable(dict(conversation.verdicts).values())

@@ -39,13 +39,17 @@ rad.report = { data: rad.island("report"), tabs: {} };
     for (const row of index.debates) {
       const [at, part, id, runs, marks, hashes, judges, verdicts, labels, place, fallbacks] = row;
       const claim = claims[at];
-      const turns = marks.length;
+      const turns = hashes.length / 5;
       claim.part = part;
-      claim.turns = Math.max(claim.turns, turns);
+      claim.turns = Math.max(claim.turns, marks.length);
       const indexOf = (judge, turn, criterion) =>
-        (judges.indexOf(judge) * turns + turn) * size + criterion;
+        turn < turns ? (judges.indexOf(judge) * turns + turn) * size + criterion : -1;
       claim.debates.push({
-        ...{ place, id, runs, judges, turns },
+        place,
+        id,
+        runs,
+        judges,
+        turns,
         mark: (turn) => parseInt(marks[turn], 16),
         hash: (turn) => hashes.slice(turn * 5, turn * 5 + 5),
         letter: (...verdict) => verdicts[indexOf(...verdict)] || "-",
@@ -54,7 +58,9 @@ rad.report = { data: rad.island("report"), tabs: {} };
       });
     }
     return {
-      ...{ ...index, claims, names: index.runs },
+      ...index,
+      claims,
+      names: index.runs,
       keys: index.criteria.map(([key]) => key),
       titles: index.criteria.map(([, title]) => title),
       answerOf: (letter, at) => ({

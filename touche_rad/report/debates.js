@@ -23,6 +23,7 @@ rad.report.tabs.debates = () => {
 
   const picked = (state) => (state.with || "").split(".").filter(Boolean).map(Number);
   const debateOf = (claim, run) => claim.debates.find(({ runs }) => runs.includes(run));
+  const lacks = (claim, turn) => (run) => !(turn < debateOf(claim, run)?.turns);
   const wanted = (state) => (state.run && !state.with ? [names.indexOf(state.run)] : picked(state));
   const runsOf = (claim, state) => {
     const chosen = wanted(state);
@@ -69,23 +70,18 @@ rad.report.tabs.debates = () => {
   };
   const differ = (claim, turn, state) => {
     const values = (of) =>
-      new Set(
-        runsOf(claim, state).map((run) => {
-          const debate = debateOf(claim, run);
-          return turn < debate.turns && of(debate, run);
-        }),
-      ).size > 1;
+      new Set(runsOf(claim, state).map((run) => of(debateOf(claim, run), run))).size > 1;
     return (
       keys.some((_, at) => values((debate, run) => debate.letter(run, turn, at))) ||
       (state.differ === "1" && values((debate) => debate.hash(turn)))
     );
   };
   const matches = (claim, state) => {
-    /* A debate that a run lacks has no verdict. */
-    const isMissing =
+    /* A debate or turn that a run lacks has no verdict. */
+    const isMissing = (turn) =>
       state.verdict === "none" &&
       !(state.mark || state.label) &&
-      wanted(state).some((run) => !debateOf(claim, run));
+      wanted(state).some(lacks(claim, turn));
     const debates = wanted(state).length ? debatesOf(claim, runsOf(claim, state)) : claim.debates;
     let verdicts = 0;
     const turns = range(claim.turns).filter((turn) => {
@@ -93,7 +89,9 @@ rad.report.tabs.debates = () => {
       for (const debate of debates) {
         verdicts += turn < debate.turns && fits(debate, turn, state);
       }
-      return (isMissing || verdicts > before) && (!state.differ || differ(claim, turn, state));
+      return (
+        (isMissing(turn) || verdicts > before) && (!state.differ || differ(claim, turn, state))
+      );
     });
     return turns.length || (debates.length && !claim.turns) ? { turns, verdicts } : null;
   };
@@ -126,7 +124,7 @@ rad.report.tabs.debates = () => {
     const chosen = wanted(state);
     const share = (debates, turn, at) => {
       let [red, all] = [0, 0];
-      for (const debate of debates.filter(({ turns }) => turn < turns)) {
+      for (const debate of debates) {
         const letters = judgesOf(debate, chosen).map((run) => debate.letter(run, turn, at));
         const votes = letters.filter((letter) => letter !== "-");
         red += redOf(debate.label(turn, at), votes);
@@ -305,9 +303,6 @@ rad.report.tabs.debates = () => {
           ${[`${shown.length} of ${count(all.length, "run")}${shown.length < all.length ? " shown; select others in “Compare …”" : ""}`, ...new Set(claim.debates.map(({ id }) => id).filter((id) => !/^debate-\d+$/.test(id)))].join(" · ")}
         </p>`
       }
-      ${wanted(state)
-        .filter((run) => !debateOf(claim, run))
-        .map((run) => html`<p class="notice">${names[run]} has no debate on this claim.</p>`)}
       ${
         whole.length > 0 &&
         html`<section aria-label="Verdicts on the whole debate">
@@ -327,6 +322,14 @@ rad.report.tabs.debates = () => {
             </button>`,
         )}
       </div>
+      ${[...new Set([...wanted(state), ...runs])]
+        .filter(lacks(claim, at))
+        .map(
+          (run) =>
+            html`<p class="notice">
+              ${`${names[run]} has no ${debateOf(claim, run) ? `turn ${at + 1}` : "debate on this claim"}.`}
+            </p>`,
+        )}
       ${
         columns.length > 0 &&
         html`<section

@@ -253,16 +253,13 @@ def write_report(
         *_odd_responses(texts_of_runs),
     ]
     if scored is not None:
+        # What the reader lists; of missing turns only those that a debate itself says it has.
+        listed = ["lost debate", "missing debate", MISSING_OR_LOST, "missing verdict"]
+        if isinstance(scored, ShareReport):
+            listed.append("missing turn")
         for fault in faults_of(scored):
-            # The reader lists the debates and the turns without a verdict, but no missing turns.
             missing = reader_link(verdict="none", run=fault.run)
-            is_listed = fault.what in (
-                "lost debate",
-                "missing debate",
-                MISSING_OR_LOST,
-                "missing verdict",
-            )
-            all_faults.append(fault._replace(link=missing if is_listed else ""))
+            all_faults.append(fault._replace(link=missing if fault.what in listed else ""))
     topics_of_runs = [*all_topics, *absent_topics(all_topics, inputs)]
     for run, source in enumerate(sources):
         names = source.lost
