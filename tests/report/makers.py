@@ -52,12 +52,6 @@ NASTY_DEBATES = [
 ]
 
 
-def islands(page: str) -> dict[str, Any]:
-    """Return the data that a page contains, by id."""
-    result = re.findall(r'<script type="application/json" id="([^"]+)">(.*?)</script>', page, re.S)
-    return {name: json.loads(text) for name, text in result}
-
-
 def leaves(value: Any) -> Iterator[str]:
     """Yield the texts and numbers of JSON data, without addresses."""
     if isinstance(value, dict | list):
@@ -95,7 +89,10 @@ class Page(HTMLParser):
     @property
     def data(self) -> dict[str, Any]:
         """The data that the page contains, by id."""
-        return islands(self.html)
+        islands = re.findall(
+            r'<script type="application/json" id="([^"]+)">(.*?)</script>', self.html, re.S
+        )
+        return {name: json.loads(text) for name, text in islands}
 
 
 def check_page(name: str, path: Path) -> None:

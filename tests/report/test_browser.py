@@ -97,7 +97,7 @@ def debaters(tmp_path_factory: pytest.TempPathFactory) -> str:
     second = write_evaluations(
         folder / "two.jsonl", [make_debate(*changed), make_debate(*TURNS, claim="Same.")], 0.9
     )
-    return write_report([first, second], folder / "report.html").page.as_uri()
+    return address_of([first, second], folder / "report.html")
 
 
 @pytest.fixture(scope="module")
@@ -116,8 +116,12 @@ def twenty(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def report_on(runs: list[Path], folder: Path) -> str:
     """Write a report of several files, scored against the demo's labels, and return its address."""
-    summary = write_report(runs, folder / "report", labels=demo_file("labels.jsonl"))
-    return summary.page.as_uri()
+    return address_of(runs, folder / "report", labels=demo_file("labels.jsonl"))
+
+
+def address_of(runs: list[Path], out: Path, **options: Any) -> str:
+    """Write a report, and return its address."""
+    return write_report(runs, out, **options).page.as_uri()
 
 
 def position(page: Any) -> str:
@@ -126,6 +130,10 @@ def position(page: Any) -> str:
 
 def wait_for_position(page: Any, text: str) -> None:
     page.wait_for_function(f"text => {POSITION} === text", arg=text)
+
+
+def go_to(page: Any, tab: str) -> None:
+    page.get_by_role("link", name=tab).click()
 
 
 def add_filter(page: Any, **values: str) -> None:
@@ -187,10 +195,10 @@ def test_runs_with_long_names_fit_and_debates_of_many_say_that_others_can_be_sel
         )
         for name in "abcd"
     ]
-    page = open_page(write_report(runs, tmp_path / "r.html").page.as_uri())
+    page = open_page(address_of(runs, tmp_path / "r.html"))
     page.get_by_text("All measures", exact=True).first.click()
     assert page.locator("details thead th").last.evaluate(IS_IN_VIEW)
-    page.get_by_role("link", name="Debates").click()
+    go_to(page, "Debates")
     page.wait_for_selector(".reader > .soft:has-text('3 of 4 runs shown; select others')")
 
 
@@ -228,10 +236,10 @@ def test_one_file_opens_and_searches_debates_of_all_parts(
     open_page: OpenPage, tmp_path: Path
 ) -> None:
     debates = [make_debate((f"word{n}", "x " * 60_000, "t"), claim=f"Claim {n}.") for n in range(8)]
-    summary = write_report(
+    address = address_of(
         [write_evaluations(tmp_path / "run.jsonl", debates)], tmp_path / "report.html"
     )
-    page = open_page(f"{summary.page.as_uri()}#d8-t1")
+    page = open_page(f"{address}#d8-t1")
     page.wait_for_selector("#d8-t1")
     assert "Claim 7." in page.locator(TITLE).inner_text()
     page.keyboard.press("/")
@@ -267,8 +275,8 @@ def test_keys_go_to_debates_and_turns(open_page: OpenPage, judges: str) -> None:
 def test_marks_follow_hover_and_focus(open_page: OpenPage, tmp_path: Path) -> None:
     texts = ("Zoos help.", "Zoos breed rare animals.", "Zoos breed rare animals. They cost little.")
     run = write_evaluations(tmp_path / "run.jsonl", [make_debate(texts)])
-    summary = write_report([run], tmp_path / "report.html")
-    page = open_page(f"{summary.page.as_uri()}#debates")
+    address = address_of([run], tmp_path / "report.html")
+    page = open_page(f"{address}#debates")
     page.locator("mark").first.hover()
     assert_count(page, ".sentence.lit", 1)
     page.mouse.move(0, 0)
@@ -296,7 +304,7 @@ def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
         count -= page.locator(".turns button:not(.other)").count()
         page.keyboard.press("j")
     assert count == 0
-    page.get_by_role("link", name="Ranking").click()
+    go_to(page, "Ranking")
     page.get_by_label("kind: 5 fallbacks").click()
     page.get_by_text("debate 1 of 1, 5 verdicts in 2 turns").wait_for()
 
@@ -310,7 +318,7 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     turn["systemResponse"]["response"]["fallback"] = "the model did not answer"
     write_records(runs[0], *records)
     runs.append(write_records(tmp_path / "gone.jsonl", {**records[0], "simulation": {}}))
-    page = open_page(write_report(runs, tmp_path / "r.html").page.as_uri())
+    page = open_page(address_of(runs, tmp_path / "r.html"))
     page.get_by_role("button", name="lost", exact=True).click()
     for name in ("lost", "late"):
         page.get_by_role("checkbox", name=f"Compare {name}").check()
@@ -322,14 +330,14 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     page.get_by_label("lost: 1 missing").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".reader").inner_text() == "2. B\n\nlost has no debate on this claim."
-    page.get_by_role("link", name="Ranking").click()
+    go_to(page, "Ranking")
     page.get_by_label("late: 1 fallback").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".turns button:not(.other)").inner_text() == "Turn 2"
     assert_count(page, "option:text-is('gone')", 0)
     records[0]["simulation"]["configuration"]["maxTurns"] = 5
     short = write_records(tmp_path / "short.jsonl", records[0])
-    page = open_page(write_report([short], tmp_path / "r.html").page.as_uri())
+    page = open_page(address_of([short], tmp_path / "r.html"))
     page.get_by_label("short: 2 missing turns").click()
     page.get_by_text("short has no turn 4.").wait_for()
 
@@ -343,8 +351,8 @@ def test_two_rows_show_their_difference_and_the_turns(
         page.get_by_role("checkbox", name=f"Compare {name}").check()
     assert page.evaluate(NUMBERS) == ".83 −.003 [−.003, .041] .00"
     assert page.evaluate(NO_NEAR_HALF) == "no  .497"
-    page.get_by_role("link", name="Files").click()
-    page.get_by_role("link", name="Ranking").click()
+    go_to(page, "Files")
+    go_to(page, "Ranking")
     pair = page.locator(".pair")
     assert re.search(
         r"kind − almost: \+?−?\.\d+ \[.*\] not significant, p\s\.\d+ \(Holm\)", pair.inner_text()
@@ -459,13 +467,13 @@ def test_a_report_of_592_debates_opens_fast(open_page: OpenPage, tmp_path: Path)
     turns = [(f"Why {n}?", f"Answer {n}.", "t") for n in range(5)]
     debates = [make_debate(*turns, claim=f"Claim {at}.") for at in range(592)]
     run = write_evaluations(tmp_path / "run.jsonl", debates)
-    summary = write_report([run], tmp_path / "report")
+    address = address_of([run], tmp_path / "report")
     spent = []
     for _ in range(3):
         page = open_page("about:blank")
         session = page.context.new_cdp_session(page)
         session.send("Performance.enable")
-        page.goto(f"{summary.page.as_uri()}#debates")
+        page.goto(f"{address}#debates")
         wait_for_position(page, "1 of 592")
         metrics = session.send("Performance.getMetrics")["metrics"]
         spent.append(sum(metric["value"] for metric in metrics if metric["name"] in WORK))
@@ -479,12 +487,12 @@ def test_a_report_of_592_debates_opens_fast(open_page: OpenPage, tmp_path: Path)
 
 @pytest.mark.parametrize("out", ["report.html", "report"])
 def test_hostile_texts_stay_texts(open_page: OpenPage, tmp_path: Path, out: str) -> None:
-    summary = write_report(
+    address = address_of(
         [write_evaluations(tmp_path / "nasty.jsonl", NASTY_DEBATES)],
         tmp_path / out,
         title=f"Honest {NASTY[1]}",
     )
-    page = open_page(f"{summary.page.as_uri()}#d1&text={quote('<script>')}")
+    page = open_page(f"{address}#d1&text={quote('<script>')}")
     page.wait_for_selector(".reader .turn")
     assert page.title().startswith("Honest")
     assert_count(page, "img, iframe, object, [onerror], [onmouseover]", 0)
@@ -497,14 +505,14 @@ def test_rankings_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     run.write_text("claim-1 Q0 101.1 1 2.0 t\nclaim-2 Q0 102.1 1 2.0 t\n", "utf-8")
     qrels = tmp_path / "qrels"
     qrels.write_text("claim-1 0 101.1 1\nclaim-2 0 102.2 1\n", "utf-8")
-    summary = write_report(
+    address = address_of(
         [run],
         tmp_path / "r.html",
         labels=qrels,
         queries={"claim-1": "A long claim " * 9, "claim-2": "Second claim"},
         index="demo",
     )
-    page = open_page(f"{summary.page.as_uri()}#q2", phone=True)
+    page = open_page(f"{address}#q2", phone=True)
     wait_for_position(page, "2 of 2")
     page.wait_for_selector(".reader li .text")
     assert "Second claim" in page.locator(TITLE).inner_text()
@@ -526,8 +534,8 @@ def test_verdicts_on_a_whole_debate_stand_above_its_turns(
     del record["userTurnsEvaluations"][1:]
     write_records(run, record)
     criteria = grice().model_copy(update={"unit": "debate"})
-    summary = write_report([run], tmp_path / "r.html", criteria=criteria)
-    page = open_page(f"{summary.page.as_uri()}#d1-t2")
+    address = address_of([run], tmp_path / "r.html", criteria=criteria)
+    page = open_page(f"{address}#d1-t2")
     assert_count(page.get_by_label("Verdicts on the whole debate"), ".cell", 4)
     assert page.locator(".turn").get_by_text("Why 1?").is_visible()
     assert_count(page, ".turn .cell", 0)
@@ -535,18 +543,23 @@ def test_verdicts_on_a_whole_debate_stand_above_its_turns(
 
 def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
     contest = read_records(demo_file("contests.jsonl"))[0]
-    runs = []
-    for judge, winner in (("a", "Mara"), ("b", "Teo")):
-        outcome = {"winner": winner, "scores": {"Mara": {"general": 8}, "Teo": {"general": 5}}}
-        runs.append(
-            write_records(
-                tmp_path / f"{judge}.jsonl",
-                {"id": contest["id"], "judge": judge, "outcome": outcome},
-            )
+    runs = [
+        write_records(
+            tmp_path / f"{judge}.jsonl",
+            {
+                "id": contest["id"],
+                "judge": judge,
+                "outcome": {
+                    "winner": winner,
+                    "scores": {"Mara": {"general": 8}, "Teo": {"general": 5}},
+                },
+            },
         )
-    summary = write_report(runs, tmp_path / "w.html", labels=demo_file("contests.jsonl"))
+        for judge, winner in (("a", "Mara"), ("b", "Teo"))
+    ]
+    address = address_of(runs, tmp_path / "w.html", labels=demo_file("contests.jsonl"))
     for phone in (False, True):
-        page = open_page(f"{summary.page.as_uri()}#wholes&only=panels disagree", phone=phone)
+        page = open_page(f"{address}#wholes&only=panels disagree", phone=phone)
         wait_for_position(page, "1 of 1")
         page.wait_for_selector(".reader .turn >> nth=1")
         assert_count(page, ".reader .turn", 2)

@@ -44,6 +44,7 @@ from touche_rad.serve.debate_page import Offer
 from touche_rad.serve.observed import ObservedIndex
 
 ZOOS = "Zoos should be closed because captivity harms animals."
+MESSAGES = {"messages": [{"role": "user", "content": ZOOS}]}
 HOSTILE = (
     "<script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\"> "
     "[a](javascript:document.title='owned') \u202eevil \x1b[31m </script>"
@@ -119,7 +120,8 @@ class Failing:
         raise RuntimeError(HOSTILE)
 
 
-def _app() -> FastAPI:
+@pytest.fixture(scope="module")
+def app() -> FastAPI:
     services = Services(index=ObservedIndex(open_index(DEMO)))
 
     def demo(name: str) -> Answerer:
@@ -142,11 +144,6 @@ def _app() -> FastAPI:
     return create_app(grounded, judge, offer=Offer(debaters, judges, topics=topics))
 
 
-@pytest.fixture(scope="module")
-def app() -> FastAPI:
-    return _app()
-
-
 def _ask(app: FastAPI, say: str = ZOOS, **fields: Any) -> list[dict[str, Any]]:
     body = {
         "debater": "grounded",
@@ -163,8 +160,7 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     by_kind = {event["event"]: event for event in events}
     assert list(by_kind)[-5:] == ["answer", "candidates", "judging", "verdicts", "end"]
     answer = by_kind["answer"]
-    said = {"messages": [{"role": "user", "content": ZOOS}]}
-    assert answer["system"]["response"] == TestClient(app).post("/", json=said).json()
+    assert answer["system"]["response"] == TestClient(app).post("/", json=MESSAGES).json()
     candidates = by_kind["candidates"]["candidates"]
     assert "cited" in [candidate["note"] for candidate in candidates]
     maxims = [verdict["name"] for verdict in by_kind["verdicts"]["list"]]
@@ -215,8 +211,7 @@ def test_a_wrong_key_is_logged_once_and_each_turn_is_answered(
         answerer = make_answerer(find("debater", "composed").configure(), services)
         client = TestClient(create_app(answerer, LoadedJudge(Hostile()), model=services.model))
         for _ in range(2):
-            say = {"messages": [{"role": "user", "content": ZOOS}]}
-            assert client.post("/", json=say).json()["content"]
+            assert client.post("/", json=MESSAGES).json()["content"]
     assert sum("401: no; " in record.getMessage() for record in caplog.records) == 1
     assert "set OPENAI_API_KEY" in client.get("/health").json()["model_problem"]
     touche_rad("serve -i nowhere", code=2)
