@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 from contextlib import suppress
 from dataclasses import replace
@@ -145,8 +146,11 @@ def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(buggy: Path) -> No
     judged = "elsewhere/judged.jsonl"
     for line in (f"judge elsewhere/answers.jsonl -o {judged}", f"score {judged}"):
         touche_rad(line, code=None, err="judged.jsonl: 1 of 1 answers are fallbacks")
-    touche_rad(f"report {judged} -o judged.html")
-    assert "1 of 1 answers" in Path("judged.html").read_text()
+    touche_rad(f"report {judged} run.jsonl -o judged.html")
+    assert re.search(
+        "1 of 1 answers are fallbacks\".*1 of 1 answers are fallbacks; 1 from .*'nothing'",
+        Path("judged.html").read_text(),
+    )
     touche_rad("check", judged, code=1, out="not fit to upload: all answers are fallbacks")
 
 

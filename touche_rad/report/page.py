@@ -166,9 +166,9 @@ def write_report(
     unscored = scored.refused if scored else {}
     rows_of_files = list(_files(sources, refused, ratings, labels))
     without_texts = [source.name for source in sources if lacks_texts(source.debates)]
-    hidden = {*unscored, *without_texts}
     sources = [
-        replace(source, debates=()) if source.name in hidden else source for source in sources
+        replace(source, debates=()) if source.name in (*unscored, *without_texts) else source
+        for source in sources
     ]
     judged = [source.debates if source.kind is Kind.EVALUATIONS else () for source in sources]
     lost_of_runs = [
@@ -275,12 +275,11 @@ def write_report(
             what = MISSING_OR_LOST
             names = absent
         if names:
-            text = f"{count_of(len(names), what)}: {'; '.join(names)}"
             all_faults.append(
                 RunFault(
                     source.name,
                     0 if is_ranked else len(names),  # the scores count those of a ranked run
-                    shorten(text, 2000),
+                    shorten(f"{count_of(len(names), what)}: {'; '.join(names)}", 2000),
                     what=what,
                 )
             )
@@ -311,7 +310,6 @@ def write_report(
     if cost_rows:
         data["cost"] = page_table("Model calls by step", cost_heads, cost_rows, note=_COST_NOTE)
     page = _write(out, data, sections, seed)
-    sentences = [all_boards[0]["title"], *all_boards[0]["text"]] if all_boards else []
     refused |= unscored
     # Faults without a number are counted by others, which do not say why a line is invalid.
     warnings += faults_in_words(
@@ -319,7 +317,12 @@ def write_report(
         for fault in all_faults
         if fault.run not in refused and (fault.number or fault.what == _INVALID_LINE)
     )
-    return ReportSummary(page, refused, warnings, sentences)
+    return ReportSummary(
+        page,
+        refused,
+        warnings,
+        [all_boards[0]["title"], *all_boards[0]["text"]] if all_boards else (),
+    )
 
 
 def _criteria_of(chosen: Criteria | None, paths: Iterable[Path]) -> Criteria:
@@ -373,7 +376,6 @@ def _files(
         others.append(("truth", labels, kind_of(labels).value))
     for name, path, kind in others:
         public = path is labels and is_public(path)
-        file = str(path) if public else path.name
         yield (
             name,
             "",
@@ -381,7 +383,7 @@ def _files(
             "",
             "",
             None,
-            file,
+            str(path) if public else path.name,
             "" if public else [sha256_of(path), "num hash"],
         )
 
@@ -399,16 +401,24 @@ def _faults_of_sources(
             # The scores of a judge's run count them as missing debates.
             is_counted = source.kind is Kind.EVALUATIONS and source.name in ranked
             number = 0 if is_counted else lines.count
-            text = f"invalid lines skipped: {lines}"
-            yield RunFault(source.name, number, text, what=_INVALID_LINE)
+            yield RunFault(
+                source.name, number, f"invalid lines skipped: {lines}", what=_INVALID_LINE
+            )
         origin = source.origin
         # The board of a tournament names the fallbacks of the speeches.
         if source.path.parent in tournaments:
             status = {**origin.status, "judged": {}} if source.judgements else {}
             origin = replace(origin, status=status)
+        # The first row of each kind has the most frequent cause.
+        causes = {
+            row["what"]: f"; {row['count']} from {row.get('by')}: {row.get('reason')}"
+            for status in (origin.judged, origin.status)
+            for row in reversed(status.get("fallbacks", ()))
+        }
         for what, counts in replace(source, origin=origin).fallbacks.items():
             link = reader_link(**_FILTERS[what], run=source.name) if what in _FILTERS else ""
-            yield RunFault(source.name, counts[0], say_replaced({what: counts}), link, "fallback")
+            text = shorten(say_replaced({what: counts}) + causes.get(what, ""), 250)
+            yield RunFault(source.name, counts[0], text, link, "fallback")
         reasons = [
             judgement.outcome.reason
             for judgement in source.judgements
@@ -437,8 +447,9 @@ def _odd_responses(texts: Mapping[str, Sequence[str]]) -> Iterator[RunFault]:
     for name, answers in texts.items():
         empty = sum(map(is_blank, answers))
         if empty:
-            text = f"{empty} of {len(answers)} answers are empty"
-            yield RunFault(name, empty, text, what="empty answer")
+            yield RunFault(
+                name, empty, f"{empty} of {len(answers)} answers are empty", what="empty answer"
+            )
         long = sum(count_words(text) > WORD_LIMIT for text in answers)
         if long:
             yield RunFault(
