@@ -185,7 +185,7 @@
   const FIELDS = { all: "everything", text: "arguments", attacks: "attacked claims" };
   const step = (event) => {
     if (event.event === "search") {
-      return `searched ${FIELDS[event.field] ?? event.field} for “${event.query}”: ${event.found} found`;
+      return `searched ${FIELDS[event.field] ?? event.field} for “${event.query}”: ${rad.count(event.found, "best hit")}`;
     }
     const what = plain(event.step);
     if (!event.calls) {
@@ -256,15 +256,16 @@
       />
       ${
         answer.candidates.length > 0 &&
-        html`<p class="soft">The best of ${answer.considered} arguments:</p>
+        html`<p class="soft">
+            Listed after the answer, the best of ${answer.considered} candidates:
+          </p>
           <ol class="list">
             ${answer.candidates.map(
               (candidate) =>
                 html`<li class="text">
                   ${candidate.text}${" "}
                   <small
-                    >score
-                    ${rad.number(candidate.score)}${candidate.note && ` · ${candidate.note}`}</small
+                    >${`score ${rad.number(candidate.score)}`}${candidate.note && ` · ${candidate.note}`}</small
                   >
                 </li>`,
             )}
@@ -692,6 +693,7 @@
       state.turns[at].pick = which;
     }
     goTo(at);
+    intoView($(`t${at}`));
   };
   const edit = ({ parent, say: text }) => {
     if (!running) {
