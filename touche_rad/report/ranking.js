@@ -228,7 +228,7 @@
         </table>
       <//>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("≈")) && data.equal}${base && " *: a baseline, without a rank."}${board.pairs.length > 0 && " Select two runs to compare them."}${columns.length > 0 && html`<span class="dropped">A wider window shows more columns; a name opens them.</span>`}
+        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && " *: a baseline, without a rank."}${board.pairs.length > 0 && " Select two runs to compare them."}${columns.length > 0 && html`<span class="dropped">A wider window shows more columns; a name opens them.</span>`}
       </p>
       ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };
