@@ -124,11 +124,11 @@ def test_a_sample_of_the_turns_is_drawn_by_the_seed(run: Path) -> None:
 
 
 def test_the_screen_of_an_audit_and_its_file(run: Path) -> None:
-    line = "audit run.jsonl -j length -j always-yes"
-    check_screen("audit.two-judges", touche_rad(f"{line} -o audit"))
+    line = "audit run.jsonl -j length -j always-yes -j length(shortest=9)"
+    check_screen("audit.several-judges", touche_rad(f"{line} -o audit"))
     record = touche_rad(f"{line} --json").json
     assert read_json("audit/audit.json") == record
-    assert {row["judge"] for row in record["flips"]} == {"length", "always-yes"}
+    assert {row["judge"] for row in record["flips"]} == {"length", "always-yes", "length(shortest=9)"}
 
 
 def test_a_bad_run_stops_no_other(run: Path) -> None:

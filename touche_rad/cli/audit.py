@@ -47,7 +47,8 @@ def audit_command(options: AuditOptions) -> int:
     out = options.output / "audit.json" if options.output is not None else None
     bad = files.BadLines(skip=options.skip_bad)
     texts = options.plugin_options["judge"]
-    judges = {spec.name: spec.with_options(texts).configure("judge") for spec in options.judges}
+    configured = [spec.with_options(texts).configure("judge") for spec in options.judges]
+    judges = {judge.tag: judge for judge in configured}  # one judge may have several settings
     with prepare.open_session(options, *judges.values(), out=out) as session:
         if session.model is not None:
             session.model.begin_trace()

@@ -230,7 +230,7 @@ def _print_advice(
             return
     print_line(f"{fix}:" if verb else f"{fix} with its command.")
     if verb:
-        how = "-j JUDGE" if verb == "judge" else (index or "-i INDEX ") + "-d DEBATER"
+        how = (index or "-i INDEX ") + ("-j JUDGE" if verb == "judge" else "-d DEBATER")
         if verb == "simulate" and result.most_turns:
             how += f" --turns {result.most_turns}"
         print_command(f"touche-rad {verb} {source} {how} -o NEW")
