@@ -128,7 +128,11 @@ def test_the_screen_of_an_audit_and_its_file(run: Path) -> None:
     check_screen("audit.several-judges", touche_rad(f"{line} -o audit"))
     record = touche_rad(f"{line} --json").json
     assert read_json("audit/audit.json") == record
-    assert {row["judge"] for row in record["flips"]} == {"length", "always-yes", "length(shortest=9)"}
+    assert {row["judge"] for row in record["flips"]} == {
+        "length",
+        "always-yes",
+        "length(shortest=9)",
+    }
 
 
 def test_a_bad_run_stops_no_other(run: Path) -> None:
