@@ -115,19 +115,11 @@ def test_debates_of_the_task_are_contests_too() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        ([{**ART, "arguments": [{"side": "left", "text": "x"}]}], "arguments[0].side"),
-        ([{**ART, "votes": [{"arguments": "maybe"}]}], "votes[0].arguments"),
-        ([{**ART, "arguments": [[{"side": "Pro"}]]}], "arguments[0][0].text"),
-        ([ART, 5], "expected a debate"),
-        ([{**ART, "con": "Ann"}], "another name than that of pro"),
-        ([{**ART, "con": "tie"}], ": sides: no speaker can be called 'tie'"),
-        ([{**ART, "id": "x"}, {**ART, "id": "x"}], "'x' is not unique"),
-    ],
-)
-def test_an_invalid_record_is_reported_and_can_be_skipped(value: Any, expected: str) -> None:
+@with_cases(("changes", "expected"), "contests/wrong_debates.json")
+def test_an_invalid_record_is_reported_and_can_be_skipped(
+    changes: list[Any], expected: str
+) -> None:
+    value = [{**ART, **change} if isinstance(change, dict) else change for change in changes]
     source, out = Path("x.json"), Path("out.jsonl")
     source.write_text(json.dumps(value), "utf-8")
     touche_rad("contests", source, "-o", out, code=2, err=expected)

@@ -13,6 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
+from tests.cases import with_cases
 from tests.forks import run_until
 from tests.models import scripted
 from tests.models.by_schema import answering
@@ -319,19 +320,7 @@ def test_speeches_without_the_model_are_fallbacks_and_own_models_are_traced() ->
 # --- wrong calls, and the page
 
 
-@pytest.mark.parametrize(
-    ("options", "expected"),
-    [
-        ("", "two debaters or more"),
-        ("-d grounded", "named twice"),
-        ("-d nobody", "there is no debater"),
-        ("-d sinai", "needs a language model"),
-        ("-d verbatim -j nobody", "there is no judge"),
-        ("-d verbatim -j zsl", "needs a language model"),
-        ("-d verbatim -j length -O marge=1", "no option 'marge'"),
-        ("-d verbatim -O debater.k=3", "-d 'NAME(KEY=VALUE)'"),
-    ],
-)
+@with_cases(("options", "expected"), "contests/wrong_calls.tsv")
 def test_a_wrong_call_is_refused_before_anything_is_played(options: str, expected: str) -> None:
     write_claims()
     touche_rad(f"{TOURNAMENT} -d grounded {options}", code=2, err=expected)

@@ -9,18 +9,14 @@ from typing import Any, Final
 
 import pytest
 
-from tests.records import with_flipped_bits
+from tests.records import read_cases, with_flipped_bits
 from tests.refusals import expect_error
 from touche_rad.files.append_log import AppendLog, LogKind, read_at, read_log
 
 RUN: Final = LogKind("run", 2, fix="start again", damaged="done again")
 LABELS: Final = LogKind("labels", 1, fix="keep it", damaged="not used", lasting=True, synced=True)
 HEADER: Final = {"identity": {"seed": 1, "debater": "grounded"}}
-RECORDS: Final[tuple[Mapping[str, Any], ...]] = (
-    {"unit": 0, "lines": ['{"content": "Zoos é\u2028 \ud800"}'], "share": 0.1},
-    {"unit": 1, "lines": [], "share": None},
-    {"unit": 2, "lines": ["", "x" * 40], "share": -3},
-)
+RECORDS: Final[list[Mapping[str, Any]]] = read_cases("files/logged_records.json")
 
 
 @pytest.fixture
@@ -45,7 +41,7 @@ def reopen(path: Path, kind: LogKind = RUN) -> list[Mapping[str, Any]]:
 def test_records_are_read_as_they_were_written(path: Path) -> None:
     write(path, *RECORDS[:2])
     write(path, RECORDS[2])
-    assert reopen(path) == list(RECORDS)
+    assert reopen(path) == RECORDS
     header, *entries = read_log(path, RUN)
     assert header.record == {"format": 2, "kind": "run", **HEADER}
     offsets = [entry.offset for entry in entries]

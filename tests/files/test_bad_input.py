@@ -20,7 +20,6 @@ from touche_rad import files
 from touche_rad.debate import Maxim
 from touche_rad.errors import InputError
 from touche_rad.files import BadLines, Kind
-from touche_rad.files.records import EMPTY_RECORD
 
 TURN = {
     "utterance": "U",
@@ -86,28 +85,12 @@ def test_the_lost_rest_of_a_gzip_file_is_never_skipped(verb: str) -> None:
         assert not Path("out.jsonl").exists()
 
 
-@pytest.mark.parametrize(
-    ("content", "line", "field", "detail"),
-    [
-        (b"", None, None, "empty"),
-        (bytes(range(256)) * 20, 2, None, "UTF-8"),
-        (json.dumps(GOOD).encode("utf-16"), 1, None, "UTF-8"),
-        (b'{"simulation": {"topic": {}, "maxTurns": 3}}\n', 1, None, "simulations, annotated"),
-        (b"ID\tCLAIM\n", 1, None, "TOPIC_DESCRIPTION and USER"),
-        (b"\n{}\n{}\n", 2, None, EMPTY_RECORD),
-        (b"\x1f\x8b\x08\x00\x00\x00\x00", 1, None, "gzip"),
-        (b'{\n  "simulation": {}\n}\n', 1, None, "JSON"),
-        (b"TOPIC_DESCRIPTION\tUSER\n\n", None, None, "at least one"),
-        (b"TOPIC_DESCRIPTION\tUSER\n \tbase\n", 2, "TOPIC_DESCRIPTION", "none"),
-        (b"TOPIC_DESCRIPTION\tUSER\n\xe2\x80\x8b\tbase\n", 2, "TOPIC_DESCRIPTION", "none"),
-        (b"TOPIC_DESCRIPTION\tUSER\n\xc2\xa0\n", 2, None, "2 columns"),
-        (b"TOPIC_DESCRIPTION\tUSER\na\tb\n\n\nc\td\n\n", 3, None, "2 columns"),
-    ],
-)
+@with_cases(("content", "line", "field", "detail"), "files/files_of_no_kind.json")
 def test_a_file_of_no_kind_is_refused(
-    content: bytes, line: int | None, field: str | None, detail: str
+    content: str, line: int | None, field: str | None, detail: str
 ) -> None:
-    Path("f").write_bytes(content)
+    """A lone surrogate in the cases is a byte that is not UTF-8."""
+    Path("f").write_bytes(content.encode("utf-8", "surrogateescape"))
     with pytest.raises(InputError) as raised:
         list(files.read_claims(Path("f")))
     assert raised.value.line == line

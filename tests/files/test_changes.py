@@ -13,50 +13,15 @@ from hypothesis import strategies as st
 
 from tests.cases import with_cases
 from tests.files.test_round_trips import MANY, WORDS, messages, record
-from tests.records import write_records
+from tests.records import read_cases, write_records
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.records import whole_characters
 from touche_rad.text import is_blank
 
 ARGUMENT = {"id": "1.2", "text": "t", "score": 0.5, "note": {"a": [None]}}
-VALUE: dict[str, Any] = {
-    "simulation": {
-        "configuration": {
-            "topic": {"description": "C", "lang": "en"},
-            "user": {"class": "X", "model": "base-user"},
-            "maxTurns": 2,
-        },
-        "userTurns": [
-            {
-                "utterance": "U1",
-                "mood": "calm",
-                "systemResponse": {
-                    "utterance": "S1",
-                    "milliseconds": 12.5,
-                    "response": {"content": "S1 too", "arguments": [ARGUMENT], "model": "m"},
-                },
-            },
-            {"utterance": "U2", "mood": "angry", "systemResponse": None},
-        ],
-        "milliseconds": 13,
-    },
-    "x": [1],
-}
-JUDGED: dict[str, Any] = {
-    **VALUE,
-    "configuration": {"evaluators": {}},
-    "userTurnsEvaluations": [
-        {
-            "Quality": {"score": 1, "explanation": "good", "milliseconds": 3},
-            "Manner": {"score": 0, "note": "n"},
-            "milliseconds": 9,
-            "by": "them",
-        }
-    ],
-    "overallEvaluations": {"milliseconds": 1},
-    "millisecondsEvaluation": 10,
-}
+JUDGED = read_cases("files/judged_by_others.json")
+VALUE = {key: JUDGED[key] for key in ("simulation", "x")}
 
 
 def one(path: Path, value: Any) -> Debate:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.cases import with_cases
-from tests.records import write_records
+from tests.records import read_cases, write_records
 from tests.refusals import expect_error
 from touche_rad import files
 from touche_rad.errors import InputError
@@ -71,20 +71,8 @@ def test_nulls_of_a_collection_are_missing_fields() -> None:
 
 def test_arguments_are_taken_from_debates_once_and_without_their_rank() -> None:
     argument = {"id": "1", "text": "t", "tags": ["a"], "year": 1999}
-    value = {
-        "simulated_debate": [
-            {"role": "user", "content": "U", "arguments": [{"id": "2", "text": "u"}, {"id": 5}, 7]},
-            {
-                "role": "assistant",
-                "content": "S",
-                "arguments": [{**argument, "key": 1, "score": 2.5}],
-            },
-            {"role": "user", "content": "U", "arguments": [argument]},
-            {"role": "assistant", "content": "S", "arguments": []},
-            {"role": "user", "content": "U", "arguments": "nonsense"},
-        ]
-    }
-    arguments = files.read_arguments(write_records("f", value))
+    debate = read_cases("files/odd_arguments.json")
+    arguments = files.read_arguments(write_records("f", debate))
     lines = [json.loads(line) for line in map(files.argument_line, arguments)]
     assert lines == [{"id": "2", "text": "u"}, argument]
 

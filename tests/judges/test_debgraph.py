@@ -331,14 +331,7 @@ def test_the_judge_decides_where_that_is_wanted_and_nothing_else_changes(server:
     assert "winner by the judge's last verdict: pro" in second
 
 
-@pytest.mark.parametrize(
-    ("schema", "option", "shown"),
-    [
-        ("Thought", {"judge_history": "false"}, [False, False]),
-        ("SceneGraph", {}, [False] * 4),
-        ("SceneGraph", {"graph_history": "true"}, [False, False, True, True]),
-    ],
-)
+@with_cases(("schema", "option", "shown"), "judges/thoughts_that_are_shown.json")
 def test_earlier_thoughts_are_shown_where_the_options_say_so(
     server: Scripted, schema: str, option: dict[str, str], shown: list[bool]
 ) -> None:

@@ -26,7 +26,7 @@ from ir_datasets.formats import (
 from retrieval import irds
 from retrieval._tasks import SPLITS, RetrievalTask, all_tasks, split_of, topics
 from tests.cases import with_cases
-from tests.records import write_lines
+from tests.records import read_table, write_lines
 from tests.refusals import expect_error
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
@@ -110,12 +110,7 @@ def test_a_collection_without_its_variable_is_an_error(monkeypatch: pytest.Monke
 FIELDS = ("id", "text", "attacks", "supports", "original")
 FOUR = tuple(
     Argument.model_validate({"topic": "T", **dict(zip(FIELDS, row, strict=True))})
-    for row in (
-        ("1", "Cats sleep.", "Cats work.", "Cats rest.", "attacks"),
-        ("2", "Cats hunt at night.", "Cats sleep.", "Cats are awake.", "attacks"),
-        ("3", "Cats nap at noon.", "Cats toil.", "Cats sleep.", "supports"),
-        ("4", "Cats work.", "Cats rest.", "Cats toil.", "attacks"),
-    )
+    for row in read_table("retrieval/four_arguments.tsv")
 )
 
 

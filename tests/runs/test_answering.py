@@ -11,6 +11,7 @@ from types import SimpleNamespace
 import anyio
 import pytest
 
+from tests.cases import with_cases
 from tests.refusals import expect_error
 from tests.runs import fakes
 from tests.runs.fakes import ARGUMENTS, Saying, SmallIndex, debate_of
@@ -119,10 +120,7 @@ def test_a_debater_that_hangs_is_abandoned_at_its_deadline(hanging: type) -> Non
         bad.let_go.set()
 
 
-@pytest.mark.parametrize(
-    ("deadline", "limits"),
-    [(120, [120, 30, 30]), (4, [4, 2, 2]), (1, [1, 1, 1]), (None, [None] * 3)],
-)
+@with_cases(("deadline", "limits"), "runs/time_of_fallbacks.json")
 def test_fallbacks_have_less_time_but_never_more_than_the_selected(
     deadline: float | None, limits: list[float | None]
 ) -> None:

@@ -383,35 +383,14 @@ def test_many_findings_are_grouped_with_three_examples_each(runs: Path) -> None:
     assert not lines[at + 4].startswith("    ")
 
 
-def fallbacks(what: str, count: int) -> list[dict[str, Any]]:
-    """Fallbacks as the status of a run counts them."""
-    return [{"plugin": "sinai", "by": "verbatim", "what": what, "count": count}]
-
-
-STATUSES: dict[str, tuple[dict[str, Any], int, str]] = {
-    "demo": ({"demo": True}, 1, "not fit to upload: demo index"),
-    "all": (
-        {"fallbacks": fallbacks("answers", 20), "counts": {"answers": 20}},
-        1,
-        "not fit to upload: all answers are fallbacks",
-    ),
-    "some": (
-        {"fallbacks": fallbacks("answers", 3), "counts": {"answers": 20}},
-        0,
-        "3 of 20 answers are fallbacks",
-    ),
-    "another run's": ({"demo": True, "output": "other.jsonl"}, 0, ": valid"),
-    "the user's": ({"fallbacks": fallbacks("utterances", 20)}, 0, "20 utterances are fallbacks"),
-}
-
-
 @pytest.mark.parametrize(
     "beside",
     ["simulations.jsonl.status.json", "status.json", "earlier.status.json", "copied.status.json"],
 )
-@pytest.mark.parametrize("case", STATUSES)
-def test_the_status_beside_a_run_says_whether_it_is_fit(runs: Path, case: str, beside: str) -> None:
-    fields, code, message = STATUSES[case]
+@with_cases(("fields", "code", "message"), "score/statuses_beside_runs.json")
+def test_the_status_beside_a_run_says_whether_it_is_fit(
+    runs: Path, fields: dict[str, Any], code: int, message: str, beside: str
+) -> None:
     run = Path(shutil.copy(runs / "simulations.jsonl", "."))
     status = {**END_OF_RUN, "output": "/elsewhere/simulations.jsonl", **fields}
     is_renamed = beside.startswith(("earlier", "copied"))
