@@ -73,15 +73,18 @@ def command_of(name: str, data: Path, model: str) -> list[str]:
 def example_answer(handler: Handler) -> None:
     """Answer with an example of the schema, or with yes."""
     wanted = handler.body.get("response_format", {}).get("json_schema")
-    answer = example(wanted["schema"]) if wanted else "yes"
-    content(json.dumps(varied(answer, len(handler.server.asked))) if wanted else "yes")(handler)
+    text = "yes"
+    if wanted:
+        number = sum(str(handler.body["messages"]).encode())
+        text = json.dumps(varied(example(wanted["schema"]), number))
+    content(text)(handler)
 
 
 def varied(value: Any, number: int) -> Any:
-    """Give each answer another score: equal scores have no correlation."""
+    """Let the scores depend on what is asked: equal scores have no correlation."""
     if isinstance(value, dict):
         return {
-            key: varied(field, number + place) for place, (key, field) in enumerate(value.items())
+            key: varied(field, number - place) for place, (key, field) in enumerate(value.items())
         }
     if isinstance(value, bool) or not isinstance(value, int | float):
         return value

@@ -28,7 +28,7 @@ def write_launcher(path: Path) -> Path:
 
 
 def words(handler: Handler) -> str:
-    request = json.dumps([handler.body["model"], handler.body["messages"]])
+    request = str(handler.body["messages"])
     letters = hashlib.sha256(request.encode()).hexdigest().translate(_LETTERS)
     return " ".join(letters[start : start + 8] for start in range(0, 64, 8))
 
