@@ -18,6 +18,7 @@ import pytest
 from hypothesis import settings
 
 from tests.browser import browser, open_page
+from tests.demo import ARGUMENTS
 from tests.models import scripted
 from tests.models.scripted import Scripted
 from touche_rad.plugins import registry
@@ -188,11 +189,10 @@ def demo_index_path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="session")
 def first_topics(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """An index of the demo's first 18 topics, for which messages of tests are written."""
-    from touche_rad.demo import demo_file
     from touche_rad.files import read_arguments
     from touche_rad.plugins import build_index
 
     folder = tmp_path_factory.mktemp("first-topics") / "index"
-    demo = read_arguments(demo_file("arguments.jsonl"))
+    demo = read_arguments(ARGUMENTS)
     build_index((argument for argument in demo if argument.id < "119"), str(folder))
     return folder

@@ -7,11 +7,11 @@ from operator import attrgetter
 
 import pytest
 
-from touche_rad.demo import demo_file
+from tests.demo import ARGUMENTS
 from touche_rad.files import read_arguments
 from touche_rad.text import count_words, words
 
-COLLECTION = list(read_arguments(demo_file("arguments.jsonl")))
+COLLECTION = list(read_arguments(ARGUMENTS))
 TEXTS = {argument.text for argument in COLLECTION}
 TOPICS = {topic: list(arguments) for topic, arguments in groupby(COLLECTION, attrgetter("topic"))}
 LATER = list(TOPICS)[18:]

@@ -23,6 +23,7 @@ import httpx2
 import pytest
 
 from tests import ROOT
+from tests.demo import CONTESTS, DEBATES
 from tests.models import scripted
 from tests.models.by_prompt import answer_by_prompt
 from tests.models.by_schema import prompt_of
@@ -32,7 +33,6 @@ from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.criteria import grice
 from touche_rad.debate import Maxim
-from touche_rad.demo import demo_file
 from touche_rad.files.contests import Judgement, words_digest
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -46,7 +46,6 @@ from touche_rad.serve import create_app
 KINDS: Final[tuple[Kind, ...]] = ("debater", "judge", "panel")
 
 
-DEBATES: Final = demo_file("debates.jsonl")
 ODD: Final[dict[str, Any]] = read_json(ROOT / "tests/odd_simulation.json")
 """A simulation with missing, null and unknown fields, as clients and converters write it."""
 
@@ -126,7 +125,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> It
     chats = folder / "chats.jsonl"  # what a client of the server sends; it sends no claim
     write_records(chats, *map(_as_chat, rows))
     contests = folder / "contests.jsonl"
-    contests.write_text("".join(demo_file("contests.jsonl").open().readlines()[:2]))
+    contests.write_text("".join(CONTESTS.open().readlines()[:2]))
     sources: dict[Kind, Path] = {"debater": chats, "judge": simulations, "panel": contests}
     with scripted.serving() as server:
         server.always = _answer_or_fail

@@ -12,14 +12,12 @@ from typing import Any
 import pytest
 
 from tests import ROOT
+from tests.demo import CLAIMS, DEBATES, LABELS
 from tests.records import copy_lines, read_records, write_lines, write_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files, frames
-from touche_rad.demo import demo_file
 
-DEBATES = demo_file("debates.jsonl")
-LABELS = demo_file("labels.jsonl")
 QRELS = "irds:touche-rad/demo/counter/qrels"
 
 
@@ -135,7 +133,7 @@ def test_responses_outcomes_and_calls_have_their_places() -> None:
     assert len(calls) >= 60
     assert calls["prompt_tokens"].sum() >= 60
     assert dict(calls.dtypes) == dict(frames.calls().dtypes)
-    claims = copy_lines(demo_file("claims.tsv"), "claims.tsv", 3)
+    claims = copy_lines(CLAIMS, "claims.tsv", 3)
     play = f"simulate {claims} -i demo -d composed --user model -o played.jsonl"
     touche_rad(f"{play} {asking}", code=1)
     trace = read_records("played.jsonl.trace.jsonl")

@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 
 from tests.debaters.world import BothSides, debate
+from tests.demo import CLAIMS
 from tests.judges.makers import USER, ZOO
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import Scripted
@@ -19,7 +20,6 @@ from tests.terminal import touche_rad
 from touche_rad.calls import current_context
 from touche_rad.criteria import grice
 from touche_rad.debate import Debate, Response
-from touche_rad.demo import demo_file
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.models import Model
 from touche_rad.models.endpoint import Address
@@ -88,7 +88,7 @@ class Labelled:
 def test_labelled_answers_are_written_unaltered() -> None:
     Path("labelled.py").write_text(PLUGIN)
     words = "--plugin labelled.py -d labelled -i demo --turns 1 -o out.jsonl".split()
-    touche_rad("simulate", demo_file("claims.tsv"), *words)
+    touche_rad("simulate", CLAIMS, *words)
     lines = Path("out.jsonl").read_text("utf-8").splitlines()
     assert sum(ANSWER in line for line in lines) == len(lines) == 10
 

@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 from tests.bench.known_answers import KNOWN
+from tests.demo import CLAIMS, CONTESTS, DEBATES, LABELS
 from tests.models.scripted import Handler, content
 from tests.records import copy_lines, read_records, write_lines
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 from touche_rad.models.examples import example
 
 TEAMS = {"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"}
@@ -26,15 +26,15 @@ PEOPLE = (
 
 def write_small_data(folder: Path) -> Path:
     """Write the files of all tables under the names that they expect."""
-    copy_lines(demo_file("claims.tsv"), folder / "claims.tsv", 2)
-    debates = demo_file("debates.jsonl").read_text("utf-8")
-    labels = demo_file("labels.jsonl").read_text("utf-8")
+    copy_lines(CLAIMS, folder / "claims.tsv", 2)
+    debates = DEBATES.read_text("utf-8")
+    labels = LABELS.read_text("utf-8")
     # Twice, because 80 of 120 turns are examples that are left out of table 2.
     (folder / "debates.jsonl").write_text(debates * 2, "utf-8")
     (folder / "labels.jsonl").write_text(labels * 2, "utf-8")
     (folder / "short").mkdir()
-    copy_lines(demo_file("debates.jsonl"), folder / "short" / "debates.jsonl")
-    contests = read_records(demo_file("contests.jsonl"))
+    copy_lines(DEBATES, folder / "short" / "debates.jsonl")
+    contests = read_records(CONTESTS)
     for number, contest in enumerate(contests[:2]):
         first, second = contest["sides"]
         contest["debaters"] = {first: "LLaMA-8B", second: "Inspire-LLaMA-8B"}

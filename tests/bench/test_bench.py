@@ -12,8 +12,10 @@ from pathlib import Path
 
 import pytest
 
+from tests import demo
 from tests.bench.makers import BRIEF, SMALL, WITH_LABELS, contents, write_bench, write_data
 from tests.cases import with_cases
+from tests.demo import CLAIMS, LABELS
 from tests.models import scripted
 from tests.records import read_json, read_table
 from tests.screens import check_messages, check_screen
@@ -64,7 +66,7 @@ def test_new_bench_has_a_plan_data_and_hashes() -> None:
     assert plan["sha256"] == {"claims": hashlib.sha256(claims.read_bytes()).hexdigest()}
     touche_rad("bench new rad", code=2, err="--replace")
     packed = Path("data/packed.jsonl.gz")
-    packed.write_bytes(gzip.compress(demo_file("debates.jsonl").read_bytes()))
+    packed.write_bytes(gzip.compress(demo.DEBATES.read_bytes()))
     touche_rad("bench new compressed --claims", packed, *words[2:])
     assert Path("compressed/claims.jsonl.gz").read_bytes() == packed.read_bytes()
 
@@ -73,7 +75,7 @@ def test_new_bench_has_a_plan_data_and_hashes() -> None:
     "words",
     [
         ("rad", "-d", "grounded(m=3)"),
-        ("rad", "--claims", demo_file("claims.tsv")),
+        ("rad", "--claims", CLAIMS),
         ("a b",),
         ("..",),
         ("x" * 41,),
@@ -293,7 +295,7 @@ def test_answers_of_a_fallback_give_exit_code_1_and_no_rank() -> None:
         '    def answer(self, debate):\n        raise ValueError("broken")\n'
     )
     new = "bench new -i demo --turns 1 --plugin broken.py -d grounded -d verbatim -d broken -j grounded"
-    touche_rad(f"{new} small --claims", demo_file("claims.tsv"))
+    touche_rad(f"{new} small --claims", CLAIMS)
     plan = Path("small/bench.toml")
     plan.write_text(f"samples = 100\n{plan.read_text()}")  # few, so that their order is seen
     broken = DEBATES.replace("verbatim", "broken")
@@ -334,8 +336,8 @@ def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(be
 def test_labels_of_fewer_debates_are_refused_at_once() -> None:
     labels = Path("labels.jsonl")
     bench = Path("new")
-    labels.write_text("".join(demo_file("labels.jsonl").read_text().splitlines(True)[1:]))
-    data = ("--debates", demo_file("debates.jsonl"), "--labels", labels)
+    labels.write_text("".join(LABELS.read_text().splitlines(True)[1:]))
+    data = ("--debates", demo.DEBATES, "--labels", labels)
     touche_rad("bench new -j length", bench, *data, code=2, err=str(labels))
     assert not bench.exists()
 

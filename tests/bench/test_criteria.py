@@ -10,11 +10,11 @@ from typing import Any
 import anyio
 import pytest
 
+from tests import demo
 from tests.models.scripted import Handler, says, serving
 from tests.records import read_json
 from tests.terminal import touche_rad
 from touche_rad.criteria import shipped_names
-from touche_rad.demo import demo_file
 from touche_rad.files.criteria import read_criteria
 from touche_rad.files.labels import label_value
 from touche_rad.models.examples import Examples
@@ -62,7 +62,7 @@ def model() -> Iterator[str]:
 def test_a_study_goes_from_a_question_to_a_leaderboard(name: str, model: str) -> None:
     mine = Path("mine.toml")
     mine.write_bytes((Path(__file__).parents[1] / mine.name).read_bytes())
-    Path("claims.tsv").write_bytes(demo_file("claims.tsv").read_bytes())
+    Path("claims.tsv").write_bytes(demo.CLAIMS.read_bytes())
 
     def as_json(line: str) -> Any:
         return touche_rad(f"{line} --json").json

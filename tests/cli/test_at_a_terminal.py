@@ -11,10 +11,9 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from touche_rad.demo import demo_file
+from tests.demo import ARGUMENTS, DEBATES
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-ARGUMENTS = demo_file("arguments.jsonl")
 PLUGIN = '''
 import time
 from touche_rad.debate import Response
@@ -80,7 +79,7 @@ def test_quiet_shows_nothing() -> None:
 @pytest.mark.long
 def test_ctrl_c_prints_one_line_and_the_run_can_be_resumed() -> None:
     out = "s.jsonl"
-    command = ("simulate", demo_file("debates.jsonl"), "-i", "demo", "-o", out, "--turns", "10")
+    command = ("simulate", DEBATES, "-i", "demo", "-o", out, "--turns", "10")
     program = call_at_terminal(60, *command)
     program.expect(r"\b1?[1-9]/20\b")
     program.sendintr()

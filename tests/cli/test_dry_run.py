@@ -8,16 +8,12 @@ from typing import Any
 
 import pytest
 
+from tests.demo import CLAIMS, CONTESTS, DEBATES
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted
 from tests.records import copy_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
-
-DEBATES = demo_file("debates.jsonl")
-CLAIMS = demo_file("claims.tsv")
-CONTESTS = demo_file("contests.jsonl")
 
 
 def _long(*names: str) -> list[Any]:

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from rich.cells import cell_len
 
+from tests.demo import ARGUMENTS, DEBATES
 from tests.records import read_records, write_records
 from tests.screens import check_screen
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 
 ZOOS = ("respond", "--say", "Zoos should be closed.")
 
@@ -41,7 +41,7 @@ def test_an_equal_text_under_another_id_is_not_marked() -> None:
 
 
 def demo_arguments(ids: list[str]) -> list[dict[str, Any]]:
-    rows = read_records(demo_file("arguments.jsonl"))
+    rows = read_records(ARGUMENTS)
     shown = [row for row in rows if row["id"] in ids]
     assert len(shown) == len(ids) == 5
     return shown
@@ -76,7 +76,7 @@ def test_the_summary_says_what_the_answer_cites_and_why(text: str) -> None:
 
 def test_each_turn_of_a_file_is_explained() -> None:
     source = Path("debates.jsonl")
-    first = demo_file("debates.jsonl").read_text("utf-8").splitlines()[0]
+    first = DEBATES.read_text("utf-8").splitlines()[0]
     source.write_text(first + "\n")
     shown = touche_rad("respond -i demo --explain", source, env={"COLUMNS": "60"})
     assert shown.out.count(" turn ") == 3, shown.err

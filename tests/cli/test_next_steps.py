@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 from markupsafe import escape
 
+from tests import demo
+from tests.demo import CLAIMS, CONTESTS, DEBATES
 from tests.labelling.makers import open_session
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted
@@ -15,12 +17,8 @@ from tests.records import copy_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.demo import demo_file
 from touche_rad.files.criteria import read_criteria
 from touche_rad.score.reports import RANKS
-
-DEBATES = demo_file("debates.jsonl")
-CLAIMS = demo_file("claims.tsv")
 
 
 def next_commands(err: str) -> list[list[str]]:
@@ -54,7 +52,7 @@ def test_the_next_steps_of_a_run_work_as_printed(claims: Path) -> None:
 
 @pytest.mark.parametrize("scored", [False, True])
 def test_the_next_report_of_outcomes_has_the_texts(scored: bool) -> None:
-    source = demo_file("contests.jsonl") if scored else DEBATES
+    source = CONTESTS if scored else DEBATES
     judged = touche_rad("judge -j grice -o out.jsonl", source)
     steps = next_commands(judged.err)
     assert [step[0] for step in steps] == ["score", "report"]
@@ -69,7 +67,7 @@ def test_the_next_report_of_outcomes_has_the_texts(scored: bool) -> None:
 
 
 def test_a_run_on_another_index_is_checked_next(claims: Path) -> None:
-    arguments = demo_file("arguments.jsonl").read_text().splitlines(keepends=True)
+    arguments = demo.ARGUMENTS.read_text().splitlines(keepends=True)
     Path("arguments.jsonl").write_text("".join(arguments[:-1]))
     touche_rad("index arguments.jsonl -o index")
     simulate = ("simulate", claims, "-i", "index", "-o", "runs.jsonl", "--turns", "1")

@@ -11,11 +11,11 @@ from urllib.parse import quote, quote_plus
 import pytest
 
 from tests.cases import with_cases
+from tests.demo import DEBATES
 from tests.models import scripted
 from tests.records import copy_lines
 from tests.terminal import touche_rad
 from touche_rad import text
-from touche_rad.demo import demo_file
 from touche_rad.http import RequestPolicy
 
 KEY = 'sk-/\'"§"\\+-7f3a ='
@@ -92,7 +92,7 @@ def test_one_planted_key_reaches_no_output(
         url = f"{server.url}?api_key={key}#tiny"
         out, cache = Path("run.jsonl"), Path("cache")
         debates = "debates.jsonl"
-        copy_lines(demo_file("debates.jsonl"), debates)
+        copy_lines(DEBATES, debates)
         model = ("-i", "demo", "-d", "composed", "-m", url, "--cache", cache)
         ended = touche_rad("respond", debates, "-o", out, *model, code=None)
     written = [path for path in tmp_path.rglob("*") if path.is_file()]

@@ -16,12 +16,12 @@ import anyio
 import anyio.to_thread
 import pytest
 
+from tests.demo import ARGUMENTS, CLAIMS, DEBATES
 from tests.models import scripted
 from tests.models.scripted import Scripted
 from tests.processes import children, gone
 from touche_rad import session
 from touche_rad.calls import call_context, current_context
-from touche_rad.demo import demo_file
 from touche_rad.session import Session
 
 PLUGIN = '''
@@ -68,8 +68,6 @@ debater("waits")(Waits)
 judge("busy")(Busy)
 retriever("busy")(Busy)
 '''
-DEBATES = demo_file("debates.jsonl")
-CLAIMS = demo_file("claims.tsv")
 PLAIN = {
     "respond --say": "respond --say Zoos. -d busy",
     "respond --say on the loop": "respond --say Zoos. -d waits",
@@ -87,7 +85,7 @@ ASKING = {
     "audit": f"audit {DEBATES} -j zsl",
     "simulate --user model": f"simulate {CLAIMS} -d verbatim -i demo --user model -o run.jsonl",
     "tournament": f"tournament {CLAIMS} -i demo -d sinai -d grounded -o tournament",
-    "index --annotate": f"index {demo_file('arguments.jsonl')} -o index --annotate schemes",
+    "index --annotate": f"index {ARGUMENTS} -o index --annotate schemes",
     "doctor": "doctor",
 }
 ENDS = 15.0

@@ -11,14 +11,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import CLAIMS
 from tests.records import read_status, write_records
 from tests.retrieval.small import changes_that_doctor_notices
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
 from touche_rad.cli.commands import COMMANDS
-from touche_rad.demo import demo_file
 
-CLAIMS = demo_file("claims.tsv")
 ENGINES = {"pyterrier", "pandas", "numpy", "scipy", "fastapi", "uvicorn", "ir_measures"}
 HEAVY = ENGINES | {"pydantic", "ir_datasets", "jinja2", "rich", "anyio"}
 IMPORTED = """

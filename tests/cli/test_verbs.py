@@ -7,14 +7,11 @@ from typing import Any
 
 import pytest
 
+from tests.demo import CLAIMS, DEBATES
 from tests.records import copy_lines, read_json, read_records
 from tests.screens import check_messages, check_screen
 from tests.terminal import Ended, touche_rad
 from touche_rad import files
-from touche_rad.demo import demo_file
-
-DEBATES = demo_file("debates.jsonl")
-CLAIMS = demo_file("claims.tsv")
 
 
 @pytest.mark.long

@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.container.building import Image, build, buildah, size
+from tests.demo import ARGUMENTS
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 
 pytestmark = pytest.mark.images
 
@@ -31,7 +31,7 @@ def test_a_new_package_is_built_on_it(image: Image, tmp_path: Path) -> None:
     project = tmp_path / "my-debater"
     touche_rad("new debater my-debater -o", project)
     collection = project / "docker" / "collection" / "arguments.jsonl"
-    collection.write_text("".join(demo_file("arguments.jsonl").open().readlines()[:60]))
+    collection.write_text("".join(ARGUMENTS.open().readlines()[:60]))
     tag, where = f"{image.name}-mine", f"docker/collection/{collection.name}"
     build(tag, context=project, BASE=image.name, COLLECTION=where)
     try:

@@ -16,9 +16,9 @@ import yaml
 from tests.cases import with_cases
 from tests.container.building import ROOT, Image, build, buildah
 from tests.container.declared import Declared, declared, lent
+from tests.demo import CLAIMS
 from tests.records import read_json, read_records, write_lines
 from tests.terminal import check_kinds
-from touche_rad.demo import demo_file
 
 pytestmark = pytest.mark.images
 
@@ -115,7 +115,7 @@ def test_it_answers_and_judges_a_turn_on_a_root_that_cannot_be_written_to(
 def test_the_official_scripts_play_and_evaluate_in_it(official: Declared, tmp_path: Path) -> None:
     """The commands of tira.yml, as TIRA's client words them: sub-task 1, and 2 on what it wrote."""
     input_folder, out = lent(tmp_path, "input"), lent(tmp_path, "output")
-    claims = demo_file("claims.tsv").read_text().splitlines()[:4]
+    claims = CLAIMS.read_text().splitlines()[:4]
     write_lines(input_folder / "claims.tsv", claims)
     configuration = official.root / "genirsim" / "touche25-rad-tira.json"
     (input_folder / "official.json").write_text(configuration.read_text())
@@ -140,9 +140,7 @@ def test_serve_sh_starts_it_too(official: Declared) -> None:
 def test_a_mounted_model_is_served_by_vllm(gpu: Declared, tmp_path: Path) -> None:
     """tira.yml's entry with a model of one's own, with the mounts of TIRA's client."""
     input_folder, out = lent(tmp_path, "input"), lent(tmp_path, "output")
-    (input_folder / "claims.tsv").write_text(
-        "\n".join(demo_file("claims.tsv").read_text().split("\n")[:2])
-    )
+    (input_folder / "claims.tsv").write_text("\n".join(CLAIMS.read_text().split("\n")[:2]))
     software = SOFTWARE["sinai-vllm"]
     (name,) = software["hf_models"]
     cached = f"models/{name}".replace("/", "--")

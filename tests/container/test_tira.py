@@ -10,11 +10,11 @@ import pytest
 
 from tests import ROOT
 from tests.container.building import Image, buildah
+from tests.demo import DEBATES, LABELS
 from tests.records import read_json
 from tests.terminal import touche_rad
 from tests.tira.client import call_client
 from tests.tira.places import committed, repository, toy_dataset
-from touche_rad.demo import demo_file
 from touche_rad.tira.submission import load
 
 pytestmark = pytest.mark.images
@@ -61,7 +61,7 @@ def test_a_dataset_is_played_and_evaluated_in_the_image(submitted: Image, tmp_pa
     """The baseline's image and the evaluator's differ in what they start only."""
     place = tmp_path / "repository" / "rad"
     place.parent.mkdir()
-    debates_and_labels = demo_file("debates.jsonl"), demo_file("labels.jsonl")
+    debates_and_labels = DEBATES, LABELS
     touche_rad("dataset judges", *debates_and_labels, "-o", place)
     committed(place.parent)
     words = ["tira-cli", "dataset-submission", "--path", f"{place}-smoke", "--task", "rad"]

@@ -10,6 +10,7 @@ import anyio
 import pytest
 
 from tests.cases import with_cases
+from tests.demo import CLAIMS
 from tests.records import copy_lines, read_records, read_status
 from tests.runs.fakes import ARGUMENTS, Raising, Saying, SmallIndex
 from tests.terminal import touche_rad
@@ -17,7 +18,6 @@ from touche_rad import files
 from touche_rad.contest import Contest
 from touche_rad.contests.two_sides import Stage, games
 from touche_rad.debate import NOTHING_FOUND, Debate, Response
-from touche_rad.demo import demo_file
 from touche_rad.plugins import LoadedDebater
 from touche_rad.runs.answering import Answerer
 from touche_rad.runs.fallbacks import FailureLog
@@ -34,7 +34,7 @@ def claims() -> Claims:
     """A file of the first so many demo claims."""
 
     def write_claims(count: int = 1) -> Path:
-        return copy_lines(demo_file("claims.tsv"), "claims.tsv", count + 1)
+        return copy_lines(CLAIMS, "claims.tsv", count + 1)
 
     return write_claims
 

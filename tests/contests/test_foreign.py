@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from tests.cases import with_cases
+from tests.demo import DEBATES
 from tests.records import read_cases
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.contest import TIE, Contest
 from touche_rad.contests.foreign import contests
-from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 
 ART = read_cases("contests/debate_about_cats.json")
@@ -109,7 +109,7 @@ def test_a_debate_without_votes_has_no_winner(votes: dict[str, Any]) -> None:
 
 
 def test_debates_of_the_task_are_contests_too() -> None:
-    debates = list(contests(demo_file("debates.jsonl")))
+    debates = list(contests(DEBATES))
     assert {tuple(contest.sides.items()) for contest in debates} == {
         (("user", "pro"), ("system", "con"))
     }

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.demo import CONTESTS, DEBATES
 from tests.records import read_records, read_status
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome
-from touche_rad.demo import demo_file
 from touche_rad.events import EventCount, EventKind
 from touche_rad.plugins import Options, Services, panel
 
@@ -54,7 +54,7 @@ class Odd(Careless):
 
 def test_what_is_no_outcome_has_no_winner_and_the_reason() -> None:
     out = "judged.jsonl"
-    touche_rad("judge -j odd", demo_file("debates.jsonl"), "-o", out)
+    touche_rad("judge -j odd", DEBATES, "-o", out)
     outcomes = {row["id"]: row["outcome"] for row in read_records(out)}
     reasons = {name: outcomes[name]["reason"] for name in ODD if outcomes[name]["winner"] is None}
     assert list(reasons) == list(ODD)
@@ -70,7 +70,7 @@ def test_what_is_no_outcome_has_no_winner_and_the_reason() -> None:
 
 def test_the_status_names_debates_that_were_judged_in_part() -> None:
     out = "judged.jsonl"
-    touche_rad("judge -j careless", demo_file("debates.jsonl"), "-o", out, err="judged in part: 2")
+    touche_rad("judge -j careless", DEBATES, "-o", out, err="judged in part: 2")
     status = read_status("judged.jsonl")
     counts = map(EventCount.model_validate, status["events"])
     events = {count.examples[0].kind: count for count in counts}
@@ -79,18 +79,18 @@ def test_the_status_names_debates_that_were_judged_in_part() -> None:
     assert in_part.examples[0].place.debate == "debate-2"
     assert events[EventKind.UNJUDGED].count == status["counts"]["without a winner"] == 1
     assert status["counts"]["naming only a side"] == 1
-    words = ("judge", demo_file("contests.jsonl"), "-j", "grounded", "-o", "b")
+    words = ("judge", CONTESTS, "-j", "grounded", "-o", "b")
     touche_rad(*words, code=2, err="contests")
 
 
 def test_judging_ends_with_the_winners_as_score_prints_them() -> None:
-    source = demo_file("debates.jsonl")
+    source = DEBATES
     words = ("judge", source, "-j", "careless", "-o", "judged.jsonl")
     judged = touche_rad(*words)
     assert "won" in judged.out
     assert touche_rad("score judged.jsonl", source).out.startswith(judged.out)
     assert touche_rad(*words, "--quiet").out == ""
     assert touche_rad(*words, "--json").json["shares"][0]["judge"] == "careless"
-    written = touche_rad("judge", source, demo_file("contests.jsonl"), *words[2:-1], "both")
+    written = touche_rad("judge", source, CONTESTS, *words[2:-1], "both")
     assert written.out.startswith("debates: ")
     assert "\ncontests: accuracy" in written.out

@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
 
 from tests.cases import with_cases
+from tests.demo import CLAIMS
 from tests.forks import run_until
 from tests.models import scripted
 from tests.models.by_schema import answering
@@ -25,7 +26,6 @@ from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.contests.tournament._ratings import AVERAGE, rate, strengths
 from touche_rad.contests.tournament.result import Tournament, format_share
 from touche_rad.debate import Debate, Maxim
-from touche_rad.demo import demo_file
 from touche_rad.files.outputs import locked
 from touche_rad.plugins import Options, Services, find, judge
 from touche_rad.report import write_report
@@ -135,7 +135,7 @@ def test_a_judge_that_fails_leaves_no_winner_and_a_reason() -> None:
 
 
 def write_claims(count: int = 2) -> Path:
-    return copy_lines(demo_file("claims.tsv"), "claims.tsv", count + 1)
+    return copy_lines(CLAIMS, "claims.tsv", count + 1)
 
 
 OUT = Path("out")

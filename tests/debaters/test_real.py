@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import DEBATES
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Response, path_of, with_path
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import STANCES
-from touche_rad.demo import demo_file
 from touche_rad.evidence.support import Earlier
 from touche_rad.plugins import ArgumentIndex, Services, build_index, open_index
 from touche_rad.text import count_words
@@ -48,7 +48,7 @@ def texts_before(debate: Debate, turn: int) -> list[str]:
 
 @pytest.mark.long
 def test_every_demo_turn_is_answered_with_a_quotation(demo_index_path: Path) -> None:
-    debates = list(files.read_debates(demo_file("debates.jsonl")))
+    debates = list(files.read_debates(DEBATES))
     answered, nothing = assert_valid_quotation(open_index(str(demo_index_path)), debates)
     assert answered >= 50
     assert nothing <= 3

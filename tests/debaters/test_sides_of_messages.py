@@ -12,8 +12,8 @@ import json
 from collections import Counter
 from pathlib import Path
 
+from tests import demo
 from touche_rad.debate import Argument, Debate
-from touche_rad.demo import demo_file
 from touche_rad.plugins import Services, find, open_index
 
 MESSAGES = Path(__file__).with_name("messages.tsv").read_text("utf-8").splitlines()
@@ -22,7 +22,7 @@ FIRST_AGAINST = {"101": 3, "102": 3, "103": 3, "104": 3, "105": 3, "106": 3}
 
 
 def read_arguments() -> dict[str, Argument]:
-    lines = demo_file("arguments.jsonl").read_text("utf-8").splitlines()
+    lines = demo.ARGUMENTS.read_text("utf-8").splitlines()
     return {
         argument.id: argument
         for argument in (Argument.model_validate(json.loads(line)) for line in lines)

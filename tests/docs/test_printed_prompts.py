@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+from tests.demo import DEBATES
 from tests.docs.blocks import ROOT
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import serving
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 
 PROMPTS = [p for name in ("touche_rad", "judges") for p in (ROOT / name).rglob("*.jinja")]
 
@@ -36,7 +36,7 @@ def test_the_variables_of_sinai_are_texts() -> None:
             stream.write(f"LITERALLY {{{{ {variable} }}}}\n")
     with serving() as server:
         filling(server)
-        words = ("respond", demo_file("debates.jsonl"), "-i", "demo", "-d", "sinai", "--last-only")
+        words = ("respond", DEBATES, "-i", "demo", "-d", "sinai", "--last-only")
         options = ("-O", "profile=paper", "-O", f"prompts={folder}", "-m", f"{server.url}#tiny")
         touche_rad(*words, *options, "-o", "run.jsonl")
         prompts = [prompt_of(body) for body in server.asked]

@@ -16,6 +16,7 @@ import pytest
 from tests import ROOT
 from tests.cases import with_cases
 from tests.cli.test_help import commands_with_words
+from tests.demo import ARGUMENTS, CLAIMS, DEBATES
 from tests.models.scripted import Handler, Scripted, says, serving
 from tests.records import copy_lines, read_json, read_table
 from tests.terminal import touche_rad, touche_rad_process
@@ -70,7 +71,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     place.mkdir()
     monkeypatch.chdir(place)
     write_modules(place)
-    copy_lines(demo_file("claims.tsv"), "claims.tsv", 6)
+    copy_lines(CLAIMS, "claims.tsv", 6)
     Path("loop.toml").write_text(LOOP)
     Path("bench.toml").write_text(BENCH)
     Path("evil.py").write_text(RUNS.format(place=str(tmp_path / "ran evil")))
@@ -125,7 +126,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory, asked: Scripted) -> Path:
     for name in ("arguments.jsonl", "debates.jsonl", "labels.jsonl"):
         shutil.copy(demo_file(name), place)
     shutil.copy(ROOT / "tira.yml", place)
-    copy_lines(demo_file("claims.tsv"), place / "claims.tsv", 2)
+    copy_lines(CLAIMS, place / "claims.tsv", 2)
     touche_rad("judge debates.jsonl -j length -o judged.jsonl", cwd=place)
     lines = (place / "judged.jsonl").read_text("utf-8").splitlines(keepends=True)
     (place / "shuffled.jsonl").write_text("".join(reversed(lines)), "utf-8")
@@ -279,7 +280,7 @@ def test_a_plan_names_no_files_outside_its_folder(
     Path("links").mkdir()
     Path("links/mine").symlink_to(outside)
     shutil.copy("claims.tsv", outside)
-    touche_rad("index", demo_file("arguments.jsonl"), "-o", outside / "index")
+    touche_rad("index", ARGUMENTS, "-o", outside / "index")
     for call in calls_of_plans(line, change):
         ended = touche_rad(*call, env={"OPENAI_API_KEY": ""}, code=2)
         assert "--trust" in ended.error
@@ -349,9 +350,9 @@ def test_a_download_that_only_a_plan_names_is_told_first(folder: Path) -> None:
 def test_an_input_that_never_ends_is_no_file(name: str, words: str, kind: str) -> None:
     place = Path(name)
     place.parent.mkdir(exist_ok=True)
-    shutil.copy(demo_file("claims.tsv"), ".")
+    shutil.copy(CLAIMS, ".")
     if name == "run.jsonl.status.json":
-        shutil.copy(demo_file("debates.jsonl"), "run.jsonl")
+        shutil.copy(DEBATES, "run.jsonl")
     if kind == "a pipe":
         os.mkfifo(place)
     else:

@@ -10,15 +10,14 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import CLAIMS, CONTESTS, DEBATES
 from tests.records import read_json, read_records, read_status, write_records
 from tests.refusals import expect_error
 from tests.terminal import Ended, touche_rad
-from touche_rad.demo import demo_file
 from touche_rad.files.append_log import AppendLog
 from touche_rad.runs.journal import RUN
 from touche_rad.training.folder import TrainingFolder
 
-CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 NEWER = 99
 
 
@@ -72,7 +71,7 @@ def index_folder(index: Path) -> Ended:
 
 
 def contests(index: Path) -> Ended:
-    path = set_format(write("contests.jsonl", _first(demo_file("contests.jsonl"))))
+    path = set_format(write("contests.jsonl", _first(CONTESTS)))
     return touche_rad("report -o report.html", path, code=2)
 
 

@@ -9,17 +9,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import ARGUMENTS, CLAIMS, DEBATES, LABELS
 from tests.records import copy_lines, read_json, read_status, read_table
 from tests.refusals import expect_error
 from tests.terminal import Ended, touche_rad, touche_rad_process
-from touche_rad.demo import demo_file
 from touche_rad.files.append_log import AppendLog
 from touche_rad.files.outputs import Setup, Status
 from touche_rad.runs.journal import RUN
 from touche_rad.training.folder import TrainingFolder
 
-CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
-ARGUMENTS, LABELS = demo_file("arguments.jsonl"), demo_file("labels.jsonl")
 Call = Callable[..., Ended]
 
 

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from tests.demo import ARGUMENTS, CLAIMS, DEBATES, LABELS
 from tests.records import write_lines, write_records
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -19,7 +20,6 @@ from touche_rad.contest import Outcome
 from touche_rad.demo import demo_file
 from touche_rad.files.schemas import names, schema_of
 
-CLAIMS, DEBATES = demo_file("claims.tsv"), demo_file("debates.jsonl")
 DEMO = sorted(path.name for path in CLAIMS.parent.iterdir() if path.suffix in (".jsonl", ".tsv"))
 Row = dict[str, Any]
 
@@ -67,10 +67,10 @@ def written(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> 
     ):
         write_records(place / f"{name}.jsonl", row)
     (place / "claims.tsv").write_text(files.claims_text(debates), "utf-8")
-    arguments = files.read_arguments(demo_file("arguments.jsonl"))
+    arguments = files.read_arguments(ARGUMENTS)
     text = "".join(f"{files.argument_line(argument)}\n" for argument in arguments)
     (place / "arguments.jsonl").write_text(text, "utf-8")
-    labels = map(files.labels_line, files.read_labels(demo_file("labels.jsonl")))
+    labels = map(files.labels_line, files.read_labels(LABELS))
     write_lines(place / "labels.jsonl", labels)
     judgement = files.Judgement(
         id="1", judge="x", outcome=Outcome(winner="tie"), swapped=Outcome(winner=None)

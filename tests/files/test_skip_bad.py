@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import ARGUMENTS
 from tests.records import write_records
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 
 
 @pytest.mark.parametrize(
@@ -57,7 +57,7 @@ def test_a_missing_encoder_is_an_error_before_the_index_is_built(
 ) -> None:
     place = Path("index")
     words = ("-o", place, "--dense", encoder)
-    ended = touche_rad("index", demo_file("arguments.jsonl"), *words, code=2)
+    ended = touche_rad("index", ARGUMENTS, *words, code=2)
     assert ("'minilm'" in ended.err) == is_unknown
     assert ("OWNER/NAME" in ended.err) == is_unknown
     assert not place.exists()

@@ -13,6 +13,7 @@ import anyio
 import pytest
 from starlette.testclient import TestClient
 
+from tests.demo import DEBATES
 from tests.files.test_criteria import THREE
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import Handler, Scripted, content, reply, says
@@ -20,7 +21,6 @@ from tests.records import copy_lines, read_records, write_records
 from tests.terminal import touche_rad
 from touche_rad.criteria import shipped_names
 from touche_rad.debate import Debate, Response, Turn, Verdict
-from touche_rad.demo import demo_file
 from touche_rad.files.criteria import read_criteria
 from touche_rad.plugins import LoadedDebater, LoadedJudge
 from touche_rad.runs.answering import Answerer
@@ -43,7 +43,7 @@ def mine() -> Path:
 @pytest.fixture
 def debates() -> Path:
     path = Path("debates.jsonl")
-    copy_lines(demo_file("debates.jsonl"), path, 2)
+    copy_lines(DEBATES, path, 2)
     return path
 
 

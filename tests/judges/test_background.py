@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import CONTESTS, DEBATES
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import serving
 from tests.records import read_records, write_records
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 
 POST = "I have kept parrots for twenty years and I know what a cage does."
 
@@ -24,7 +24,7 @@ def prompts_of(source: Path, panel: str, out: Path) -> list[str]:
 
 @pytest.mark.parametrize("panel", ["debatrix", "debgraph", "inspirescore"])
 def test_the_description_of_a_debate_of_the_task_is_no_background(panel: str) -> None:
-    record = read_records(demo_file("debates.jsonl"))[0]
+    record = read_records(DEBATES)[0]
     record["simulation"]["configuration"]["topic"]["description"] = POST
     source = Path("debates.jsonl")
     write_records(source, record)
@@ -41,7 +41,7 @@ def test_the_description_of_a_debate_of_the_task_is_no_background(panel: str) ->
 def test_background_of_a_contest_is_capped_and_not_in_debgraph_as_published(
     panel: str, shown: bool
 ) -> None:
-    contest = read_records(demo_file("contests.jsonl"))[0]
+    contest = read_records(CONTESTS)[0]
     contest["info"] = "An info slide. " * 2_000
     source = Path("contests.jsonl")
     write_records(source, contest)

@@ -11,11 +11,11 @@ import pytest
 
 from judges.grice.grounded import GroundedJudge
 from tests.cases import with_cases
+from tests.demo import ARGUMENTS
 from tests.judges.makers import USER, ZOO, debate, judge, quality, turn, verdict
 from tests.records import read_records
 from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
-from touche_rad.demo import demo_file
 from touche_rad.plugins import Services
 
 SPECIES = "Breeding in zoos has saved some species from dying out."
@@ -168,7 +168,7 @@ def test_a_citation_counts_if_the_index_has_it(text: str, yes: bool) -> None:
 
 QUOTES = [
     row
-    for row in read_records(demo_file("arguments.jsonl"))
+    for row in read_records(ARGUMENTS)
     if len(row["text"].split()) <= 45
     and verdict(Maxim.RELATION, row["text"], row["text"], user=row["attacks"]).yes
 ][::3][:100]

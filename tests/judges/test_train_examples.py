@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from tests.demo import DEBATES, LABELS
 from tests.models.by_schema import filling, prompt_of
 from tests.models.scripted import serving
 from tests.records import copy_lines, read_records
 from tests.terminal import touche_rad
 from touche_rad.debate import Maxim
-from touche_rad.demo import demo_file
-
-DEBATES = demo_file("debates.jsonl")
-LABELS = demo_file("labels.jsonl")
 
 
 def train_examples(*words: str) -> list[dict[str, Any]]:

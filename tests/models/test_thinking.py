@@ -12,10 +12,10 @@ import anyio
 import pytest
 
 from tests.cases import with_cases
+from tests.demo import DEBATES
 from tests.models.scripted import Handler, Scripted, content, reply, says
 from tests.records import copy_lines, read_status
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model
 from touche_rad.models.endpoint import Address
 from touche_rad.models.examples import PluginRequest, _Writer
@@ -106,7 +106,7 @@ ANSWERING = [
 def run_on_demo(server: Scripted, command: str, out: Path, *more: str) -> Any:
     """Run a command on a debate of the demo with the model `server`."""
     source = out.with_name("one.jsonl")
-    copy_lines(demo_file("debates.jsonl"), source)
+    copy_lines(DEBATES, source)
     words = [*command.split(), source, "-i", "demo", "-m", f"{server.url}#tiny"]
     return touche_rad(*words, "-o", out, *more, code=None)
 

@@ -15,12 +15,12 @@ import anyio
 import pytest
 from pydantic import BaseModel, Field
 
+from tests.demo import DEBATES
 from tests.models.tiny import SMALL, THOUGHT, asked
 from tests.processes import children, command_of, gone
 from tests.records import copy_lines, read_status
 from tests.terminal import touche_rad
 from touche_rad import session
-from touche_rad.demo import demo_file
 from touche_rad.models import Model
 from touche_rad.models import errors as faults
 from touche_rad.models._vllm import Vllm
@@ -147,7 +147,7 @@ def test_thoughts_of_a_real_server_reach_no_output(thinker: Path) -> None:
     server = Vllm(str(thinker), SMALL, report=reports.append)
     thinks = ("-O", "model.think=on")
     source = "one.jsonl"
-    copy_lines(demo_file("debates.jsonl"), source)
+    copy_lines(DEBATES, source)
     try:
         session.run(server.ready)
         port = reports[1].partition("--port=")[2].split()[0]

@@ -10,18 +10,15 @@ import pyterrier as pt
 import pytest
 from ir_measures import SetP, SetR
 
+from tests.demo import DEBATES, LABELS
 from tests.records import copy_lines
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument, Debate, Response
-from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError
 from touche_rad.pipelines import Answer, Judge, Texts, answer_topics, judge_topics, label_qrels
 from touche_rad.plugins import Options, Services, debater, find, open_index
-
-DEBATES = demo_file("debates.jsonl")
-LABELS = demo_file("labels.jsonl")
 
 
 def test_an_experiment_scores_judges_as_the_official_measures_do(tmp_path: Path) -> None:

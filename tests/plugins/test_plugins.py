@@ -8,12 +8,12 @@ import pytest
 from pydantic import Field
 
 from tests.cases import with_cases
+from tests.demo import DEBATES
 from tests.records import copy_lines, read_json, read_records, write_records
 from tests.refusals import expect_error
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
-from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, WorkError
 from touche_rad.plugins import (
     Options,
@@ -207,7 +207,7 @@ def test_an_unknown_field_is_named_with_the_nearest_right_one(call: str, problem
     out = Path("out")
     plugin.write_text(MISTAKEN)
     source = "in.jsonl"
-    copy_lines(demo_file("debates.jsonl"), source)
+    copy_lines(DEBATES, source)
     ended = touche_rad(
         "--plugin", plugin, *call.split(), source, "-i", "demo", "-o", out, code=None
     )
@@ -233,14 +233,14 @@ class Ends:
 def test_a_plugin_that_ends_the_program_is_named(call: str) -> None:
     Path("ends.py").write_text(ENDS)
     Path("queries").write_text("Zoos should be closed\n")
-    source = "queries" if "retrieve" in call else demo_file("debates.jsonl")
+    source = "queries" if "retrieve" in call else DEBATES
     words = ("--plugin", "ends.py", *f"{call}ends".split(), source, "-i", "demo", "-o", "out")
     touche_rad(*words, code=1, err="SystemExit: 0")
 
 
 def test_fields_of_official_files_survive_a_judge() -> None:
     """A judge reads a response with fields that we do not know; the evaluation still has them."""
-    record = read_records(demo_file("debates.jsonl"))[0]
+    record = read_records(DEBATES)[0]
     response = record["simulation"]["userTurns"][0]["systemResponse"]["response"]
     response |= {"reasoning": "because", "extra": {"extra": 1}}
     response["arguments"][0] |= {"key": 3, "score": 7.5, "of": "another system"}
@@ -255,7 +255,7 @@ def test_a_debater_may_add_fields_to_the_official_record() -> None:
     plugin = Path("adds.py")
     out = "out.jsonl"
     plugin.write_text(MISTAKEN.replace("argument=()", 'extra={"reasoning": "R", "odd": {1, 2}}'))
-    respond = f"respond {demo_file('debates.jsonl')} -d names-arguments-wrongly -i demo -o {out}"
+    respond = f"respond {DEBATES} -d names-arguments-wrongly -i demo -o {out}"
     touche_rad("--plugin", plugin, *respond.split(), err="unwritable field")
     rows = read_records(out)
     assert {row["reasoning"] for row in rows} == {"R"}

@@ -19,11 +19,11 @@ from tests.browser import (
     assert_count,
     assert_fits,
 )
+from tests.demo import CONTESTS, DEBATES, LABELS
 from tests.records import END_OF_RUN, read_records, write_lines, write_records
 from tests.report.makers import NASTY, NASTY_DEBATES, make_debate, write_evaluations
 from touche_rad import files
 from touche_rad.criteria import grice
-from touche_rad.demo import demo_file
 from touche_rad.report import write_report
 
 pytestmark = pytest.mark.services
@@ -72,7 +72,7 @@ TURNS = [(f"Why {n}?", f"Answer {n}.", "t") for n in range(3)]
 def judges(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the address of a report on two judges of the demo's debates."""
     folder = tmp_path_factory.mktemp("judges")
-    debates = list(files.read_debates(demo_file("debates.jsonl")))
+    debates = list(files.read_debates(DEBATES))
     runs = [
         write_evaluations(folder / f"{name}.jsonl", debates, score)
         for name, score in (("strict", 0.1), ("kind", 0.9))
@@ -104,7 +104,7 @@ def debaters(tmp_path_factory: pytest.TempPathFactory) -> str:
 def twenty(tmp_path_factory: pytest.TempPathFactory) -> str:
     """Return the address of a folder report on 20 runs of the demo's debates."""
     folder = tmp_path_factory.mktemp("twenty")
-    debates = list(files.read_debates(demo_file("debates.jsonl")))
+    debates = list(files.read_debates(DEBATES))
     runs = []
     for number in range(20):
         run = write_evaluations(folder / f"team{number}-submission-run-1.jsonl", debates, 0.9)
@@ -116,7 +116,7 @@ def twenty(tmp_path_factory: pytest.TempPathFactory) -> str:
 
 def report_on(runs: list[Path], folder: Path) -> str:
     """Write a report of several files, scored against the demo's labels, and return its address."""
-    return address_of(runs, folder / "report", labels=demo_file("labels.jsonl"))
+    return address_of(runs, folder / "report", labels=LABELS)
 
 
 def address_of(runs: list[Path], out: Path, **options: Any) -> str:
@@ -164,7 +164,7 @@ def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, j
 def test_order_and_reason_follow_the_selected_run_and_criterion(
     open_page: OpenPage, judges: str
 ) -> None:
-    labels = read_records(demo_file("labels.jsonl"))
+    labels = read_records(LABELS)
     page = open_page(f"{judges}#debates&run=kind")
     for keys in (list(grice().keys), ["relation"]):
         against = [sum(turn[key] == 0 for turn in debate for key in keys) for debate in labels]
@@ -542,7 +542,7 @@ def test_verdicts_on_a_whole_debate_stand_above_its_turns(
 
 
 def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
-    contest = read_records(demo_file("contests.jsonl"))[0]
+    contest = read_records(CONTESTS)[0]
     runs = [
         write_records(
             tmp_path / f"{judge}.jsonl",
@@ -557,7 +557,7 @@ def test_whole_debates_are_browsed(open_page: OpenPage, tmp_path: Path) -> None:
         )
         for judge, winner in (("a", "Mara"), ("b", "Teo"))
     ]
-    address = address_of(runs, tmp_path / "w.html", labels=demo_file("contests.jsonl"))
+    address = address_of(runs, tmp_path / "w.html", labels=CONTESTS)
     for phone in (False, True):
         page = open_page(f"{address}#wholes&only=panels disagree", phone=phone)
         wait_for_position(page, "1 of 1")

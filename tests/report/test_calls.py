@@ -6,15 +6,14 @@ import json
 from pathlib import Path
 from typing import Any
 
+from tests.demo import DEBATES
 from tests.models import scripted
 from tests.models.scripted import content
 from tests.records import copy_lines
 from tests.report.makers import Page
 from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.demo import demo_file
 
-DEBATES = demo_file("debates.jsonl")
 STEP = "grounded.choice_of_arguments"
 ANSWER = '{"number": 1}'
 

@@ -10,12 +10,12 @@ import pytest
 
 from judges.debgraph.graph import Edge, Relation, SceneGraph, SpeechOrigin, as_json
 from tests.cases import with_cases
+from tests.demo import CONTESTS, DEBATES
 from tests.records import read_records, write_records
 from tests.report.makers import Page, check_page
 from tests.terminal import touche_rad
 from touche_rad.demo import demo_file
 
-CONTESTS = demo_file("contests.jsonl")
 EVIL = "<script>alert(1)</script>"
 
 
@@ -109,7 +109,7 @@ def test_without_contests_the_verdict_alone_is_shown() -> None:
 
 
 def test_a_panel_on_debates_without_known_winners_has_the_wins_as_title() -> None:
-    run, debates = Path("o.jsonl"), demo_file("debates.jsonl")
+    run, debates = Path("o.jsonl"), DEBATES
     touche_rad("judge", debates, "-j", "grice", "-o", run, "-q")
     (board,) = report_page(run, "--labels", debates).data["report"]["boards"]
     assert board["title"].startswith("o: system won ")

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.cases import with_cases
+from tests.demo import ARGUMENTS, CLAIMS, DEBATES, LABELS
 from tests.records import read_records, read_status, write_lines, write_records
 from tests.refusals import expect_error
 from tests.report.makers import (
@@ -27,14 +28,9 @@ from tests.screens import check_messages
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Maxim
-from touche_rad.demo import demo_file
 from touche_rad.pages import rendering
 from touche_rad.report import write_report
 from touche_rad.score.reference import Policy
-
-CLAIMS = demo_file("claims.tsv")
-DEBATES = demo_file("debates.jsonl")
-LABELS = demo_file("labels.jsonl")
 
 SCRIPTS = len(rendering.SCRIPTS) + 7
 
@@ -96,7 +92,7 @@ def test_labels_are_matched_by_the_debates_that_are_given() -> None:
     write_evaluations("run.jsonl", read_demo_debates()[1:], 0.9)
     shutil.copy(LABELS, "truth.jsonl")
     words = "report run.jsonl --labels truth.jsonl -o r.html --debates"
-    touche_rad(words, demo_file("debates.jsonl"), err="missing debate")
+    touche_rad(words, DEBATES, err="missing debate")
     assert Page(Path("r.html")).data["report"]["badges"]["run"][0] == "1 missing debate"
 
 
@@ -219,7 +215,7 @@ def test_rankings_have_the_texts_of_queries_and_arguments() -> None:
     data = Page(out).data
     queries = [query["text"] for query in data["data-queries"]]
     assert sorted(queries) == sorted(claim.claim for claim in files.read_claims(CLAIMS))
-    arguments = files.read_arguments(demo_file("arguments.jsonl"))
+    arguments = files.read_arguments(ARGUMENTS)
     texts = {argument.text for argument in arguments}
     shown = [text for query in data["part-q0"] for _, text, _ in query["attack"]]
     assert len(shown) == 10 * len(queries)

@@ -21,6 +21,7 @@ from hypothesis import strategies as some
 
 from retrieval.dense import vectors
 from tests.cases import with_cases
+from tests.demo import ARGUMENTS as DEMO
 from tests.models import scripted
 from tests.models.scripted import Scripted
 from tests.records import read_json
@@ -29,11 +30,8 @@ from tests.retrieval.small import BEES, changes_that_doctor_notices, encoder_by_
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.debate import Argument
-from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, WorkError
 from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, meaning_of, open_index
-
-DEMO = demo_file("arguments.jsonl")
 
 
 class ByChance:

@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 
 from retrieval.index.analyser import FIELDS
+from tests.demo import ARGUMENTS
 from tests.records import read_json
 from tests.retrieval.small import opened, without_pisa
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
-from touche_rad.demo import demo_file
 from touche_rad.plugins import open_index
 
 
@@ -39,7 +39,7 @@ def _compare(arguments: list[Argument], place: Path, step: int = 1) -> None:
 
 
 def test_the_demo_is_searched_alike(tmp_path: Path) -> None:
-    _compare(list(files.read_arguments(demo_file("arguments.jsonl"))), tmp_path, step=4)
+    _compare(list(files.read_arguments(ARGUMENTS)), tmp_path, step=4)
 
 
 @pytest.mark.long
@@ -50,7 +50,7 @@ def test_real_arguments_are_searched_alike(tmp_path: Path, real_data: Path) -> N
 def test_an_index_says_what_built_it_and_every_command_opens_it() -> None:
     place = Path("index")
     with without_pisa():
-        touche_rad("index", demo_file("arguments.jsonl"), "-o", place)
+        touche_rad("index", ARGUMENTS, "-o", place)
         assert read_json(place / "manifest.json")["engine"] == "numpy"
         checked = touche_rad("doctor --json -i", place).out
         without = touche_rad('retrieve --say "Zoos harm animals." -i', place)

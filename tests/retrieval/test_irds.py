@@ -26,13 +26,13 @@ from ir_datasets.formats import (
 from retrieval import irds
 from retrieval._tasks import SPLITS, RetrievalTask, all_tasks, split_of, topics
 from tests.cases import with_cases
+from tests.demo import ARGUMENTS, CLAIMS
 from tests.records import read_table, write_lines
 from tests.refusals import expect_error
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
-from touche_rad.demo import demo_file
 from touche_rad.plugins import open_index
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -46,7 +46,7 @@ def bees(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_document_holds_the_whole_argument() -> None:
-    first = next(files.read_arguments(demo_file("arguments.jsonl")))
+    first = next(files.read_arguments(ARGUMENTS))
     demo = ir_datasets.load("touche-rad/demo")
     doc = next(demo.docs_iter())
     assert doc == demo.docs_store().get(first.id)
@@ -72,7 +72,7 @@ def test_relevant_is_what_has_the_claim_in_its_field(kind: str, field: str) -> N
 
 def test_the_claims_for_debates_are_queries() -> None:
     demo = ir_datasets.load("touche-rad/demo/claims")
-    claims = [(claim.id, claim.claim) for claim in files.read_claims(demo_file("claims.tsv"))]
+    claims = [(claim.id, claim.claim) for claim in files.read_claims(CLAIMS)]
     assert [(query.query_id, query.text) for query in demo.queries_iter()] == claims
     assert not demo.has_qrels()
 
@@ -116,7 +116,7 @@ FOUR = tuple(
 
 @pytest.fixture(scope="module")
 def demo() -> list[Argument]:
-    return list(files.read_arguments(demo_file("arguments.jsonl")))
+    return list(files.read_arguments(ARGUMENTS))
 
 
 def test_a_claim_that_is_an_arguments_text_is_named() -> None:
@@ -238,6 +238,6 @@ def test_our_own_documents_are_the_same_arguments(demo: list[Argument]) -> None:
 def test_what_ir_datasets_does_not_have_is_one_line(args: list[str], message: str) -> None:
     run = Path("a.run")
     run.write_text("q1 Q0 d1 1 1.0 tag\n")
-    places = {"RUN": str(run), "DEMO": str(demo_file("arguments.jsonl"))}
+    places = {"RUN": str(run), "DEMO": str(ARGUMENTS)}
     ended = touche_rad(*(places.get(word, word) for word in args), code=2)
     assert message in ended.error

@@ -9,12 +9,12 @@ from typing import Any
 import ir_measures
 import pytest
 
+from tests.demo import CLAIMS
 from tests.records import write_lines
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument, Hit
-from touche_rad.demo import demo_file
 from touche_rad.plugins import Options, Services, retriever
 
 
@@ -92,7 +92,7 @@ def fail(error: BaseException) -> Callable[[], Any]:
 def test_a_retriever_that_fails_is_named(result: Callable[[], Any], fact: str) -> None:
     RESULTS.append(result)
     out = Path("odd.run")
-    words = ("retrieve", demo_file("claims.tsv"), "-i", "demo", "-r", "odd", "-q")
+    words = ("retrieve", CLAIMS, "-i", "demo", "-r", "odd", "-q")
     ended = touche_rad(*words, "-o", out, code=1, err="retriever odd")
     assert fact in ended.error
     assert not out.exists()

@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import DEBATES, LABELS
 from tests.terminal import Ended, touche_rad
 from touche_rad.debate import Debate, Maxim, Verdict
-from touche_rad.demo import demo_file
 from touche_rad.plugins import Options, Services, judge
 
-TEXT = demo_file("debates.jsonl").read_text("utf-8")
+TEXT = DEBATES.read_text("utf-8")
 CHANGED_TEXT = TEXT.replace(" the ", " teh ")
 CHANGES: list[Callable[[], object]] = []
 
@@ -65,7 +65,7 @@ def source() -> Path:
 def test_a_debate_that_the_input_has_twice_is_a_warning(source: Path, call: str) -> None:
     first, second, *_ = TEXT.splitlines(keepends=True)
     source.write_text(first + second + first + second, "utf-8")
-    labels = demo_file("labels.jsonl").read_text("utf-8").splitlines()[:2]
+    labels = LABELS.read_text("utf-8").splitlines()[:2]
     source.with_name("labels.jsonl").write_text("\n".join(labels * 2))
     ended = touche_rad(call, cwd=source.parent)
     assert (

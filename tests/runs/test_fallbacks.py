@@ -13,12 +13,12 @@ from pathlib import Path
 import anyio
 import pytest
 
+from tests.demo import DEBATES
 from tests.models import scripted
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted, content, fails
 from tests.records import read_json, read_records, read_status, write_records
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 from touche_rad.models import Message, Model, ModelError, sending
 from touche_rad.models.endpoint import Address
 from touche_rad.runs.fallbacks import FailureLog
@@ -73,8 +73,8 @@ def mend(buggy: Path) -> None:
 
 
 ANSWER = "--plugin buggy_plugins.py respond debates.jsonl -d buggy -i demo -o run.jsonl"
-JUDGE = f"--plugin buggy_plugins.py judge {demo_file('debates.jsonl')} -o evaluations.jsonl"
-ZSL = f"judge {demo_file('debates.jsonl')} -j zsl"
+JUDGE = f"--plugin buggy_plugins.py judge {DEBATES} -o evaluations.jsonl"
+ZSL = f"judge {DEBATES} -j zsl"
 
 
 def write_debates(*utterances: str) -> Path:
@@ -181,7 +181,7 @@ def test_a_run_without_a_finished_unit_lets_no_other_run_replace_the_output(bugg
 
 def test_strict_stops_at_a_turn_and_does_not_answer_the_rest_of_the_debate(buggy: Path) -> None:
     buggy.write_text(BUGGY.replace("        return self.best({})", COUNTING))
-    shutil.copy(demo_file("debates.jsonl"), ".")
+    shutil.copy(DEBATES, ".")
     touche_rad(f"{ANSWER} --strict --workers 1", code=None, err="0 of 20 done")
     assert Path("calls.txt").read_text() == "called\n"
 

@@ -14,9 +14,9 @@ import pytest
 from retrieval.dense.vectors import AboutVectors
 from retrieval.index.store import read_manifest
 from tests.cases import with_cases
+from tests.demo import ARGUMENTS, DEBATES
 from tests.records import read_status
 from tests.terminal import Ended, touche_rad
-from touche_rad.demo import demo_file
 from touche_rad.plugins import Kind, find, open_index, vectors_of
 from touche_rad.plugins.digests import code_of, digest_of
 
@@ -47,7 +47,7 @@ REFUSED = " is of another run: "
 
 def judge(*words: str | Path, plugin: Path | None = None) -> Ended:
     """Judge 20 debates; without the file `ready`, the judge fails at its sixth response."""
-    call = ("judge", demo_file("debates.jsonl"), "--strict", "--workers", "1", "-o", "out.jsonl")
+    call = ("judge", DEBATES, "--strict", "--workers", "1", "-o", "out.jsonl")
     loaded = ("--plugin", plugin) if plugin is not None else ()
     return touche_rad(*loaded, *call, *words, code=None)
 
@@ -144,7 +144,7 @@ def test_after_a_change_of_a_file_that_an_option_names(strict: Path) -> None:
 
 def test_after_vectors_were_added_to_the_index(strict: Path) -> None:
     index = Path("index")
-    touche_rad("index -q", demo_file("arguments.jsonl"), "-o", index)
+    touche_rad("index -q", ARGUMENTS, "-o", index)
     code = strict.read_text()
     strict.write_text(code.replace("class Strict:", 'class Strict:\n    uses = ("index",)'))
     collection = read_manifest(index).collection
@@ -205,7 +205,7 @@ def test_variables_count_where_they_replace_an_option_or_decide_on_vectors(
     notes = Path("notes")
     notes.mkdir()
     index = Path("index")
-    touche_rad("index -q", demo_file("arguments.jsonl"), "-o", index)
+    touche_rad("index -q", ARGUMENTS, "-o", index)
     about = AboutVectors(encoder="x", collection="x", dimension=3, fields=())
     (index / "dense" / "x").mkdir(parents=True)
     (index / "dense" / "x" / "about.json").write_text(about.model_dump_json())

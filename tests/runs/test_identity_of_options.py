@@ -11,6 +11,7 @@ from typing import Final
 
 import pytest
 
+from tests.demo import ARGUMENTS, CLAIMS, DEBATES
 from tests.models.scripted import Scripted
 from tests.records import copy_lines, read_cases, read_status
 from tests.terminal import Ended, touche_rad
@@ -18,7 +19,6 @@ from touche_rad.cli.judge import judge_command
 from touche_rad.cli.program import Command
 from touche_rad.cli.respond import respond_command
 from touche_rad.cli.simulate import simulate_command
-from touche_rad.demo import demo_file
 
 PLUGINS: Final = """
 from pathlib import Path
@@ -128,11 +128,11 @@ FREE: Final = read_cases("runs/free_options.json")
 @pytest.fixture
 def place(tmp_path: Path) -> Path:
     """A folder with all inputs, which is the current folder."""
-    copy_lines(demo_file("debates.jsonl"), "debates.jsonl", 8)
-    copy_lines(demo_file("claims.tsv"), "claims.tsv", 7)
+    copy_lines(DEBATES, "debates.jsonl", 8)
+    copy_lines(CLAIMS, "claims.tsv", 7)
     Path("plugins.py").write_text(PLUGINS)
     Path("own.toml").write_text(CRITERIA)
-    lines = demo_file("arguments.jsonl").read_text("utf-8").splitlines(keepends=True)
+    lines = ARGUMENTS.read_text("utf-8").splitlines(keepends=True)
     Path("arguments.jsonl").write_text("".join(lines[:-1]), "utf-8")
     touche_rad("index arguments.jsonl -o index -q")
     return tmp_path

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import DEBATES
 from tests.refusals import expect_error
 from tests.terminal import touche_rad_process
-from touche_rad.demo import demo_file
 from touche_rad.events import Event, EventKind, Place
 from touche_rad.files.outputs import Status
 from touche_rad.runs.fallbacks import Fallback
@@ -139,6 +139,6 @@ def test_a_plugin_may_change_the_folder(where: str) -> None:
         f"        if {where == 'answer'}: os.chdir('/')\n"
         "        return Response(content='No.')\n"
     )
-    words = ("respond", demo_file("debates.jsonl"), "-i", "demo", "--plugin", "mover.py")
+    words = ("respond", DEBATES, "-i", "demo", "--plugin", "mover.py")
     touche_rad_process(*words, "-d", "mover", "-o", "out.jsonl")
     assert len(Path("out.jsonl").read_text().splitlines()) == 60

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import CLAIMS, DEBATES
 from tests.terminal import touche_rad_process
 from touche_rad import files
 from touche_rad.debate import Debate
-from touche_rad.demo import demo_file
 from touche_rad.errors import WorkError
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.runner import run
@@ -34,7 +34,7 @@ class Broken:
 def retrieval() -> list[str | Path]:
     """Return a command that fails in a plugin."""
     Path("broken.py").write_text(BROKEN)
-    claims = demo_file("claims.tsv")
+    claims = CLAIMS
     out = Path("out.run")
     plugin = ["--plugin", Path("broken.py")]
     return ["retrieve", claims, "-i", "demo", *plugin, "-r", "broken", "-o", out]
@@ -59,7 +59,7 @@ def test_only_a_fault_of_ours_in_a_run_leaves_its_traceback(error: Exception) ->
     async def fail(debate: Debate, failures: FailureLog) -> Done:
         raise error
 
-    source = demo_file("debates.jsonl")
+    source = DEBATES
     errors = Path("run.jsonl.errors.txt")
     work = Work("respond", source, partial(files.read_debates, source), fail, {})
     with pytest.raises(WorkError) as raised:

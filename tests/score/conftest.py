@@ -6,15 +6,15 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import CLAIMS, DEBATES
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 
 
 @pytest.fixture(scope="session")
 def runs(tmp_path_factory: pytest.TempPathFactory, demo_index_path: Path) -> Path:
     """Return a folder with a good run of each kind."""
     folder = tmp_path_factory.mktemp("runs")
-    claims, debates = demo_file("claims.tsv"), demo_file("debates.jsonl")
+    claims, debates = CLAIMS, DEBATES
     for words in (
         ("simulate", claims, "-d", "verbatim", "-o", folder / "simulations.jsonl", "--turns", "2"),
         ("judge", folder / "simulations.jsonl", "-o", folder / "evaluations.jsonl"),

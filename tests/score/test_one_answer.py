@@ -10,15 +10,11 @@ from typing import Any
 
 import pytest
 
+from tests.demo import CLAIMS, DEBATES, LABELS
 from tests.records import write_lines
 from tests.report.makers import Page
 from tests.terminal import touche_rad
 from touche_rad import frames
-from touche_rad.demo import demo_file
-
-CLAIMS = demo_file("claims.tsv")
-DEBATES = demo_file("debates.jsonl")
-LABELS = demo_file("labels.jsonl")
 
 
 def damage(run: Path) -> None:

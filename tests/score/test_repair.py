@@ -10,13 +10,12 @@ from typing import Any
 
 import pytest
 
+from tests.demo import CLAIMS
 from tests.records import END_OF_RUN, copy_lines, read_records, read_status
 from tests.score.makers import NO, YES, Change, labels_file, part_of, put, run_file, without
 from tests.terminal import touche_rad
 from touche_rad.criteria import grice
-from touche_rad.demo import demo_file
 
-CLAIMS = demo_file("claims.tsv")
 OUT = "new.jsonl"
 Row = dict[str, Any]
 Rows = list[Any]

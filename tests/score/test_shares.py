@@ -12,13 +12,13 @@ from urllib.parse import unquote
 import pytest
 
 from tests.cases import with_cases
+from tests.demo import CLAIMS, DEBATES, LABELS
 from tests.records import read_json, read_records, write_records
 from tests.report.makers import Page
 from tests.score.makers import without
 from tests.terminal import touche_rad
 from touche_rad import files, frames
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.demo import demo_file
 from touche_rad.score.conversations import DebateOfRun, topics
 
 DEBATERS = ("grounded", "verbatim")
@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     place = tmp_path_factory.mktemp("shares")
     for debater in DEBATERS:
         play = f"simulate -d {debater} -i demo -o {debater}.jsonl -q --turns 2"
-        touche_rad(play, demo_file("claims.tsv"), cwd=place)
+        touche_rad(play, CLAIMS, cwd=place)
     return place
 
 
@@ -99,7 +99,7 @@ def test_runs_without_a_status_may_be_of_several_judges() -> None:
 
 
 def test_one_debater_on_two_histories_has_two_numbers_on_the_same_claims() -> None:
-    debates = read_records(demo_file("debates.jsonl"))[:2]
+    debates = read_records(DEBATES)[:2]
     write_records("debates", *(row | {"id": f"d{at}"} for at, row in enumerate(debates)))
     for shape in ("responses", "simulations"):
         ended = touche_rad(f"respond debates -i demo --as {shape} -o {shape}")
@@ -176,7 +176,7 @@ def test_a_turn_without_its_answer_is_a_no_but_for_the_last_of_a_recorded_debate
 
 
 def test_a_changed_claim_changes_no_other_run_and_gives_no_rank() -> None:
-    claims = [line.partition("\t")[0] for line in demo_file("claims.tsv").read_text().splitlines()]
+    claims = [line.partition("\t")[0] for line in CLAIMS.read_text().splitlines()]
     all_claims = Path("verbatim.jsonl").read_text()
     one_claim = all_claims.replace(claims[-1], "Zoos, again.")
     again = Path("grounded.jsonl").read_text().replace(claims[-1], "Zoos, again.")
@@ -196,7 +196,7 @@ def test_a_changed_claim_changes_no_other_run_and_gives_no_rank() -> None:
     assert ranks["all"] is None
     assert list(ranks)[-1] == "all"
     assert report["debates"]["one"] == "9 of 10"
-    checked = touche_rad("check one.jsonl --json --input", demo_file("claims.tsv"), code=None)
+    checked = touche_rad("check one.jsonl --json --input", CLAIMS, code=None)
     kinds = {fault["kind"] for fault in checked.json[0]["findings"]}
     assert kinds >= {"a debate is missing", "a debate is additional"}
 
@@ -205,7 +205,7 @@ def test_the_input_says_which_debates_each_run_must_have() -> None:
     """Two runs with the same foreign claim take nothing from the others."""
     touche_rad("judge grounded.jsonl -o right.j.jsonl")
     first, *others = read_records("right.j.jsonl")
-    claims = demo_file("claims.tsv")
+    claims = CLAIMS
     claims_of_input = [debate.claim for debate in files.read_claims(claims)]
     write_records("less.j.jsonl", *others[1:])
     again = deepcopy(others[0])
@@ -300,7 +300,7 @@ def test_pairs_compare_with_a_baseline() -> None:
         ("e.jsonl --correct", "--correct is not for runs without labels"),
         ("e.jsonl grounded.jsonl", "the last file must be"),
         ("empty", "expected a folder with runs"),
-        (f"{demo_file('labels.jsonl')} e.jsonl", "the last file must be the labels"),
+        (f"{LABELS} e.jsonl", "the last file must be the labels"),
     ],
 )
 def test_what_has_no_shares_is_refused(words: str, part: str) -> None:

@@ -12,13 +12,11 @@ from typing import Any
 import pytest
 
 from tests.cases import with_cases
+from tests.demo import CLAIMS, DEBATES
 from tests.records import END_OF_RUN, read_records
 from tests.score.makers import Change, put, run_file, simulations_file, without
 from tests.screens import check_screen
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
-
-CLAIMS = demo_file("claims.tsv")
 
 
 @pytest.mark.parametrize("name", ["simulations", "evaluations", "responses"])
@@ -161,7 +159,7 @@ def test_half_a_gzip_counts_the_lines_that_were_read(runs: Path) -> None:
 
 def test_responses_are_compared_with_their_input(runs: Path) -> None:
     rows = read_records(runs / "responses.jsonl")
-    source = demo_file("debates.jsonl")
+    source = DEBATES
     touche_rad("check", runs / "responses.jsonl", "--input", source)
     rows[5]["messages"][0]["content"] = "Zoos?"
     run = run_file("run", [*rows[7:9], *rows[1:7], *rows[9:]])
@@ -418,7 +416,7 @@ def test_a_folder_as_input_is_refused_with_its_files(runs: Path) -> None:
 
 def test_answers_that_were_cut_are_counted(demo_index_path: Path) -> None:
     words = "respond --max-words 10 -d verbatim -o short.jsonl -q"
-    touche_rad(words, demo_file("debates.jsonl"), "-i", demo_index_path)
+    touche_rad(words, DEBATES, "-i", demo_index_path)
     (result,) = touche_rad("check short.jsonl --json", code=None).json
     counts = {group["kind"]: group["count"] for group in result["groups"]}
     assert counts["answer cut"] > 10

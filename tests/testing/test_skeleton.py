@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import ARGUMENTS, CLAIMS, DEBATES
 from tests.terminal import touche_rad
-from touche_rad.demo import demo_file
 
 
 @pytest.mark.long
@@ -34,7 +34,7 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     listed = json.loads(_cli("list", "my-plugin", "--json", env=env))
     assert [(plugin["kind"], plugin["source"]) for plugin in listed] == [(kind, "my-plugin")]
     out = tmp_path / "out"
-    claims, debates = demo_file("claims.tsv"), demo_file("debates.jsonl")
+    claims, debates = CLAIMS, DEBATES
     command = {
         "debater": ("respond", debates, "-d"),
         "judge": ("judge", debates, "-j"),
@@ -45,7 +45,7 @@ def test_a_new_package_installs_works_and_holds_its_contract(kind: str, tmp_path
     assert out.read_text("utf-8").count("\n") >= 20
     if kind in ("panel", "retriever"):
         return
-    shutil.copy(demo_file("arguments.jsonl"), folder / "arguments.jsonl")
+    shutil.copy(ARGUMENTS, folder / "arguments.jsonl")
     flag = {"debater": "-d", "judge": "-j"}[kind]
     trial = ("submit", "--collection", "arguments.jsonl", flag, "my-plugin")
     assert "code-submission --path ." in _cli(*trial, cwd=folder, env=env)

@@ -7,8 +7,8 @@ import shutil
 from pathlib import Path
 
 from tests import ROOT
+from tests.demo import CLAIMS
 from tests.records import write_lines
-from touche_rad.demo import demo_file
 
 FILE = ROOT / "tira.yml"
 
@@ -36,7 +36,7 @@ def committed(place: Path) -> Path:
 def toy_dataset(place: Path) -> Path:
     """Sub-task 1's toy dataset: the client's configuration and a TSV of claims."""
     place.mkdir()
-    head, *claims = demo_file("claims.tsv").read_text().splitlines()
+    head, *claims = CLAIMS.read_text().splitlines()
     write_lines(place / "parameters.tsv", [head, *claims[:2]])
     official = {"simulation": {"topic": {"description": "{{TOPIC_DESCRIPTION}}"}, "maxTurns": 2}}
     (place / "touche25-rad.json").write_text(json.dumps(official))

@@ -11,12 +11,12 @@ import pytest
 
 from tests.cases import with_cases
 from tests.cli.test_examples import parse_call
+from tests.demo import ARGUMENTS
 from tests.models.scripted import content, serving
 from tests.records import read_json
 from tests.terminal import touche_rad
 from tests.tira.client import ClientRun, call_client
 from tests.tira.places import FILE, ROOT, repository, toy_dataset
-from touche_rad.demo import demo_file
 from touche_rad.plugins import find
 from touche_rad.tira.submission import MODEL_VARIABLES, load
 
@@ -136,7 +136,7 @@ def test_an_image_with_the_demo_index_is_not_uploaded(entry: str, tmp_path: Path
     refused = touche_rad(*words, code=2)
     assert refused.out == ""
     assert "demo index" in refused.error
-    demo = Path(shutil.copy(demo_file("arguments.jsonl"), repository / "docker" / "collection"))
+    demo = Path(shutil.copy(ARGUMENTS, repository / "docker" / "collection"))
     assert touche_rad(*words, "--collection", demo, code=2) == refused
     words += ("--collection", repository / "docker" / "collection" / "ours.jsonl")
     touche_rad(*words, code=2, err="not found")

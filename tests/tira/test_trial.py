@@ -9,15 +9,14 @@ from typing import Any
 
 import pytest
 
+from tests.demo import ARGUMENTS as DEMO
 from tests.models.scripted import content, serving
 from tests.records import read_cases
 from tests.screens import check_screen
 from tests.terminal import Ended, touche_rad
 from tests.tira.places import FILE
-from touche_rad.demo import demo_file
 from touche_rad.tira.submission import describe, load
 
-DEMO = demo_file("arguments.jsonl")
 LINES = DEMO.read_text("utf-8").splitlines(keepends=True)
 
 

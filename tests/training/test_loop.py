@@ -16,6 +16,7 @@ import pytest
 from tests.bench.small_data import example_answer
 from tests.cases import with_cases
 from tests.conftest import unavailable
+from tests.demo import CLAIMS, CONTESTS
 from tests.models.by_schema import filling
 from tests.models.scripted import serving
 from tests.models.tiny import SMALL, tiny_model
@@ -23,7 +24,6 @@ from tests.records import copy_lines
 from tests.terminal import touche_rad
 from tests.training.player import write_launcher
 from touche_rad.debaters.inspiredebate.training.model import load_tokenizer
-from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
 from touche_rad.papers.training_loop import load_loop, split_topics
 
@@ -47,7 +47,7 @@ NOBODY = "http://127.0.0.1:9/v1"
 
 @pytest.fixture
 def plan() -> Path:
-    copy_lines(demo_file("claims.tsv"), "claims.tsv", 6)
+    copy_lines(CLAIMS, "claims.tsv", 6)
     Path("plan.toml").write_text(PLAN.format(url=NOBODY))
     return Path("plan.toml")
 
@@ -114,7 +114,7 @@ def test_the_commands_of_a_plan_are_printed_in_their_order(
     alone = commands_of(plan)
     assert not [line for line in alone if "temperature" in line]
     assert [line for line in alone if "--pairing=sides" in line]
-    recorded = shutil.copy(demo_file("contests.jsonl"), ".")
+    recorded = shutil.copy(CONTESTS, ".")
     teacher = f'teacher = "{NOBODY}#teacher"'
     plan.write_text(plan.read_text().replace(teacher, f'recorded = ["{recorded}"]'))
     assert f"{first[1]} {recorded}" in commands_of(plan)[0]

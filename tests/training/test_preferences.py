@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.demo import CLAIMS
 from tests.models import scripted
 from tests.models.by_schema import answering, prompt_of, roles_of, schema_of
 from tests.models.scripted import Handler
@@ -23,7 +24,6 @@ from touche_rad.contest import Contest, Outcome, Speech
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.debaters.inspiredebate.training._samples import TrainingSample, answer_of
 from touche_rad.debaters.inspiredebate.training.preferences import Rule, ScoredAnswer, pairs
-from touche_rad.demo import demo_file
 from touche_rad.errors import InputError
 from touche_rad.models import Message
 from touche_rad.models.examples import example
@@ -209,7 +209,7 @@ def answer_by_seed(handler: Handler) -> None:
 
 
 def test_samples_of_an_answer_are_pairs_of_the_same_side_under_one_prompt() -> None:
-    copy_lines(demo_file("claims.tsv"), "claims.tsv", 2)
+    copy_lines(CLAIMS, "claims.tsv", 2)
     play = "simulate claims.tsv --both-sides --rounds 1 --samples 2 -i demo -o c.jsonl".split()
     debater = ("-d", "inspiredebate(profile=paper,shows=both)", "-O", "model.temperature=1")
     with scripted.serving() as server:

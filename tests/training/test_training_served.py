@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.demo import DEBATES
 from tests.records import copy_lines, read_records
 from tests.terminal import touche_rad_process as touche_rad
 from tests.training.player import write_launcher
-from touche_rad.demo import demo_file
 from touche_rad.models._vllm import PYTHON
 from touche_rad.training.folder import TrainingFolder
 
@@ -24,7 +24,7 @@ def test_the_printed_command_plays_the_trained_model(
     report = fine_tuned.finished()
     assert report is not None
     debates, run = Path("debates.jsonl"), Path("run.jsonl")
-    copy_lines(demo_file("debates.jsonl"), debates)
+    copy_lines(DEBATES, debates)
     files = {"debates.jsonl": debates, "index": demo_index_path, "run.jsonl": run}
     words = [files.get(word, word) for word in shlex.split(report["serve"]["adapter"])[1:]]
     environment = {PYTHON: str(write_launcher(tmp_path / "player"))}

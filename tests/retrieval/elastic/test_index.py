@@ -16,18 +16,17 @@ import pytest
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.analyser import FIELDS
 from retrieval.index.pisa import PisaArguments
+from tests.demo import ARGUMENTS as DEMO
 from tests.refusals import expect_error
 from tests.retrieval.elastic.servers import Server, asked
 from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad
 from touche_rad import files
 from touche_rad.debate import Argument
-from touche_rad.demo import demo_file
 from touche_rad.plugins import Services, build_index, find, open_index
 
 pytestmark = pytest.mark.services
 
-DEMO = demo_file("arguments.jsonl")
 CLAIMS = DEMO.with_name("claims.tsv")
 
 

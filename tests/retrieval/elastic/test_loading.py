@@ -8,12 +8,12 @@ import pytest
 
 from retrieval.elastic import _shape as shape
 from tests.conftest import unavailable
+from tests.demo import ARGUMENTS
 from tests.refusals import expect_error
 from tests.retrieval.elastic.servers import Server, address, asked
 from tests.retrieval.small import BEES
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
-from touche_rad.demo import demo_file
 from touche_rad.plugins import build_index, index_backend_of, open_index
 
 pytestmark = pytest.mark.services
@@ -40,7 +40,7 @@ def test_an_index_by_another_version_is_refused_and_can_be_replaced(
 
 
 def test_vectors_are_refused_before_anything_is_loaded(location: str) -> None:
-    words = ("index", demo_file("arguments.jsonl"), "--to", location, "--dense", "minilm")
+    words = ("index", ARGUMENTS, "--to", location, "--dense", "minilm")
     touche_rad(*words, code=2, err="folder")
     assert not index_backend_of(location).exists(location)
 

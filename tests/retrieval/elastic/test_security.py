@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from retrieval.elastic._connection import parse_location
+from tests.demo import ARGUMENTS as DEMO
 from tests.retrieval.elastic.servers import (
     LOADER,
     LOADER_PASSWORD,
@@ -25,12 +26,9 @@ from tests.retrieval.elastic.servers import (
     certificates,
 )
 from tests.terminal import Ended, touche_rad
-from touche_rad.demo import demo_file
 from touche_rad.errors import UserError
 
 pytestmark = pytest.mark.services
-
-DEMO = demo_file("arguments.jsonl")
 
 
 def _run(*words: str, **environment: str) -> Ended:

@@ -12,18 +12,17 @@ import pytest
 
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.elastic._connection import Connection
+from tests.demo import ARGUMENTS as DEMO
 from tests.retrieval.elastic.servers import PASSWORD, Server
 from tests.terminal import Ended, touche_rad
 from touche_rad import files
 from touche_rad.debate import NOTHING_FOUND, Debate, Turn
-from touche_rad.demo import demo_file
 from touche_rad.errors import ToucheRadError, WorkError
 from touche_rad.plugins import Services, build_index, find, open_index
 from touche_rad.runs.answering import LAST_RESORT, make_answerer
 
 pytestmark = pytest.mark.services
 
-DEMO = demo_file("arguments.jsonl")
 RED = "a shard of {!r} is not available (red): see _cluster/health"
 SLOW = "no answer in time (set TOUCHE_RAD_ES_TIMEOUT)"
 """What is said instead while a node without its cluster does not answer."""
