@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from operator import attrgetter
-from typing import Annotated, Any, Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field, PositiveInt
 
@@ -21,7 +21,7 @@ from touche_rad import plugins
 from touche_rad.debate import Argument, Hit
 from touche_rad.frozen import frozen
 from touche_rad.lists import unique
-from touche_rad.plugins import ArgumentIndex, Services, storage_of
+from touche_rad.plugins import ArgumentIndex, storage_of
 from touche_rad.records import Share
 from touche_rad.text import packaged_table
 
@@ -107,10 +107,6 @@ class ChainRetriever(Searcher):
         fade: Annotated[float, Field(gt=0, le=1)] = 0.8
         """factor of the score per link"""
 
-    def __init__(self, options: Any, services: Services) -> None:
-        super().__init__(options, services)
-        self._wanted_sign = -1 if options.side == "against" else 1
-
     def search(self, query: str, k: int) -> list[Hit]:
         """Follow the chains; the best chain to an argument gives its score."""
         options = self.options
@@ -145,10 +141,11 @@ class ChainRetriever(Searcher):
             ends = longer
             chains += ends
 
+        wanted_sign = -1 if options.side == "against" else 1
         ordered = sorted(chains, key=lambda chain: -chain.score)
         hits = [
             Hit(argument=chain.argument, score=chain.score, path=chain.path)
             for chain in unique(ordered, key=attrgetter("argument.id"))
-            if chain.sign == self._wanted_sign
+            if chain.sign == wanted_sign
         ]
         return ranked(hits)[:k]

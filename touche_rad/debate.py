@@ -14,7 +14,7 @@ from enum import StrEnum
 from functools import cached_property
 from typing import Annotated, Any, Final, Literal, Self
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from touche_rad.criteria import Unit
 from touche_rad.errors import nearest
@@ -38,10 +38,8 @@ class Maxim(StrEnum):
 _NONE_IS_EMPTY: Final = BeforeValidator(lambda value: () if value is None else value)
 
 
-class OpenRecord(BaseRecord):
+class OpenRecord(BaseRecord, extra="allow"):
     """A record that keeps unknown fields."""
-
-    model_config = ConfigDict(extra="allow")
 
     @property
     def rest(self) -> dict[str, Any]:
@@ -49,10 +47,8 @@ class OpenRecord(BaseRecord):
         return self.model_extra or {}
 
 
-class Record(OpenRecord):
+class Record(OpenRecord, frozen=True):
     """A frozen record that keeps unknown fields."""
-
-    model_config = ConfigDict(frozen=True)
 
 
 class Result(FrozenRecord):

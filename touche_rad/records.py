@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Annotated, Self
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, Field
 
 UpTo9 = Annotated[int, Field(ge=1, le=9)]
 UpTo20 = Annotated[int, Field(ge=1, le=20)]
@@ -26,7 +26,5 @@ class BaseRecord(BaseModel):
         replace = BaseModel.__replace__  # which pydantic hides from type checkers
 
 
-class FrozenRecord(BaseRecord):
+class FrozenRecord(BaseRecord, frozen=True, extra="forbid"):
     """A frozen record; unknown fields are errors."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import ClassVar, Final, TypeVar
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from retrieval.index.store import checksums, verify
 from touche_rad.errors import UserError, refuse_newer
@@ -17,10 +17,8 @@ ABOUT: Final = "about.json"
 FORMAT: Final = 2
 
 
-class About(BaseModel):
+class About(BaseModel, frozen=True):
     """What `about.json` says."""
-
-    model_config = ConfigDict(frozen=True)
 
     option: ClassVar[str]
     """The option of `touche-rad index` that makes the folder."""

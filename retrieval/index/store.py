@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Literal
 
 import numpy as np
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel
 
 from retrieval._arrays import Array, mapped
 from retrieval.index.analyser import FIELDS
@@ -35,10 +35,8 @@ FILE = "manifest.json"
 FORMAT = 6
 
 
-class Manifest(BaseModel):
+class Manifest(BaseModel, frozen=True):
     """The description of an index folder."""
-
-    model_config = ConfigDict(frozen=True)
 
     format: int
     collection: str

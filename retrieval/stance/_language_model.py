@@ -40,7 +40,6 @@ class ModelStance:
     def __init__(self, address: str, model: Model | None) -> None:
         """Use the model at URL#NAME, else `model`, else the one that the environment names."""
         self._model = Model(parse_address(address or None)) if address or model is None else model
-        self._prompt = Prompt.load("retrieval.stance", "stance")
 
     def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
         """Return the stance of each argument to the text."""
@@ -48,7 +47,9 @@ class ModelStance:
 
     async def _ask(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
         texts = [" ".join(argument.text.split())[:_MAX_CHARACTERS] for argument in arguments]
-        messages = self._prompt.messages(statement=text[:_MAX_CHARACTERS], arguments=texts)
+        messages = Prompt.load("retrieval.stance", "stance").messages(
+            statement=text[:_MAX_CHARACTERS], arguments=texts
+        )
         schema = _schema(len(texts))
         tokens = 100 + 30 * len(texts)
         answer = await self._model.ask(messages, schema, step="stance", max_tokens=tokens)

@@ -28,7 +28,6 @@ from typing import (
     Final,
     Literal,
     TypedDict,
-    TypeVar,
     Union,
     Unpack,
     dataclass_transform,
@@ -44,13 +43,13 @@ from touche_rad import samples
 from touche_rad.cli.help_text import Option, Section
 from touche_rad.errors import UserError
 from touche_rad.frozen import frozen
+from touche_rad.lists import T
 from touche_rad.runs.shard import Shard
 
 if TYPE_CHECKING:
     from touche_rad.criteria import Criteria
     from touche_rad.plugins import Configured, Kind
 
-Class = TypeVar("Class")
 
 _KEY_VALUE: Final = re.compile(r"^(?:([a-z]+)\.)?([A-Za-z_][\w-]*)=(.*)$", re.DOTALL)
 _DECLARATIONS: Final = "__declarations__"
@@ -98,7 +97,7 @@ class _Declared:
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def options(declaring: type[Class]) -> type[Class]:
+def options(declaring: type[T]) -> type[T]:
     """Make a dataclass of a class of options, which keeps what it declares.
 
     A name without a value is an option of `Common`, at this place in the help.
@@ -107,10 +106,10 @@ def options(declaring: type[Class]) -> type[Class]:
 
 
 @dataclass_transform(frozen_default=True, kw_only_default=True)
-def offering(*names: str) -> Callable[[type[Class]], type[Class]]:
+def offering(*names: str) -> Callable[[type[T]], type[T]]:
     """Make a class of options that offers also these of `Common`, after its own."""
 
-    def decorate(declaring: type[Class]) -> type[Class]:
+    def decorate(declaring: type[T]) -> type[T]:
         declarations = {}
         for name in (*declaring.__annotations__, *names):
             declared = vars(declaring).get(name) or vars(Common)[_DECLARATIONS][name]

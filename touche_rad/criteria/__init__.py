@@ -22,7 +22,6 @@ from pydantic import (
     AfterValidator,
     BaseModel,
     BeforeValidator,
-    ConfigDict,
     Field,
     NonNegativeInt,
     StrictInt,
@@ -166,10 +165,8 @@ class CriterionExample(FrozenRecord):
     why: Text = ""
 
 
-class Criterion(FrozenRecord):
+class Criterion(FrozenRecord, use_attribute_docstrings=True):
     """One question, which a verdict answers."""
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     key: SkipJsonSchema[Key]
     """Its name in evaluations, labels, tables and options."""
@@ -281,10 +278,9 @@ class Criteria(FrozenRecord):
         return len(self.criteria)
 
 
-class CriteriaFile(BaseModel):
+class CriteriaFile(BaseModel, frozen=True, extra="allow", use_attribute_docstrings=True):
     """A file of criteria: what all have in common, and a table for each question."""
 
-    model_config = ConfigDict(frozen=True, extra="allow", use_attribute_docstrings=True)
     __pydantic_extra__: dict[str, Criterion] = Field(init=False)
 
     format: Literal[1] = FORMAT

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence, Set
 from functools import cache, cached_property, lru_cache, wraps
 from typing import Annotated, Final
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict
+from pydantic import BaseModel, BeforeValidator
 
 from touche_rad.frozen import frozen
 from touche_rad.lists import T
@@ -172,10 +172,8 @@ WholeText = Annotated[re.Pattern[str], BeforeValidator(_any_of)]
 WordsInText = Annotated[re.Pattern[str], BeforeValidator(_any_words_of)]
 
 
-class Lexicon(BaseModel):
+class Lexicon(BaseModel, frozen=True):
     """The lists of `lexicon.toml`."""
-
-    model_config = ConfigDict(frozen=True)
 
     negators: WordSet
     function_words: frozenset[str]

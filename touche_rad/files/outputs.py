@@ -196,10 +196,8 @@ class _Identity(BaseModel):
     model: _ModelName | None = None
 
 
-class _Usage(BaseModel):
+class _Usage(BaseModel, strict=True):
     """The model calls of a run."""
-
-    model_config = ConfigDict(strict=True)
 
     total: Cost
     plugins: Mapping[str, Mapping[str, Cost]]
@@ -226,10 +224,8 @@ def _check(model: type[BaseModel], value: Mapping[str, Any] | None) -> Mapping[s
     return value
 
 
-class Status(BaseModel):
+class Status(BaseModel, frozen=True):
     """The result of a run: what it made of its input, and what happened meanwhile."""
-
-    model_config = ConfigDict(frozen=True)
 
     format: int = STATUS_FORMAT
     verb: str

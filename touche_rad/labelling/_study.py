@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypedDict
 
-from pydantic import ConfigDict, TypeAdapter
+from pydantic import TypeAdapter
 
 from touche_rad.criteria import Criteria
 from touche_rad.files.labels import label_place, label_value
@@ -34,10 +34,8 @@ class LabelBody(FrozenRecord):
     settle: bool = False
 
 
-class AnswerEvent(LabelBody):
+class AnswerEvent(LabelBody, strict=True, extra="ignore"):
     """An answer in the log, which a stranger may have written."""
-
-    model_config = ConfigDict(strict=True, extra="ignore")
 
     by: str
 

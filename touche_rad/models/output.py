@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
-from typing import Annotated, Any, Final, Literal, TypeVar
+from typing import Annotated, Any, Final, TypeVar
 
 from pydantic import BaseModel, Field, ValidationError
 
@@ -263,39 +263,8 @@ LIKELY: Final = {"logprobs": True, "top_logprobs": 20}
 """Asks the server for the log probabilities of the answer."""
 
 
-class Question:
-    """What a request asks for: how servers may be asked, and how a reply is read."""
-
-    name: str
-    kind: Literal["object", "scored", "choice"]
-    """Servers refuse a form of one kind of request as a rule."""
-    key: list[object]
-    """What the cache's key has of it."""
-    forms: list[Fields]
-    """Fields that are added to a request, the best ones first; a server may refuse some."""
-    how: str
-    """What a model is told that answered something else."""
-
-    def read(self, reply: Fields, model: str) -> Fields:
-        """Return what is stored of an answer.
-
-        Raises:
-            ModelError: There is no answer.
-            NoObject: It is not what was asked for.
-        """
-        raise NotImplementedError
-
-    def result(self, stored: Fields) -> Any:
-        """Return what a caller gets of a stored answer.
-
-        Raises:
-            LookupError, TypeError, ValueError: What is stored is no answer.
-        """
-        raise NotImplementedError
-
-
 @dataclass
-class ObjectQuestion(Question):
+class ObjectQuestion:
     """Asks for an object of a schema, perhaps with the probability of choices in its fields."""
 
     schema: type[BaseModel]
@@ -309,7 +278,7 @@ class ObjectQuestion(Question):
         bounded = bounded_schema(self.schema)
         self.key = [bounded, *dict.fromkeys(chain(*self.choices.values()))]
         form = {"name": self.name, "schema": bounded, "strict": True}
-        self.forms = []
+        self.forms: list[Fields] = []
         for response_format in (
             {"response_format": {"type": "json_schema", "json_schema": form}},
             {"response_format": {"type": "json_object"}},
@@ -355,7 +324,7 @@ class ObjectQuestion(Question):
 
 
 @dataclass
-class ChoiceQuestion(Question):
+class ChoiceQuestion:
     """Asks for one of several words: for one token where the server gives log probabilities."""
 
     choices: tuple[str, ...]
@@ -366,7 +335,7 @@ class ChoiceQuestion(Question):
         self.key = list(self.choices)
         self.how = f"Answer with one word: {' or '.join(self.choices)}"
         only = {"structured_outputs": {"choice": list(self.choices)}, "max_tokens": 1}
-        self.forms = [{**LIKELY, **only}, LIKELY, {}]
+        self.forms: list[Fields] = [{**LIKELY, **only}, LIKELY, {}]
 
     def likely(self, first: Fields) -> dict[str, float] | None:
         """Return the probabilities by the first token with a letter; None if it is no choice."""
@@ -400,3 +369,7 @@ class ChoiceQuestion(Question):
         """Return the probability of each choice."""
         likely = json.loads(stored["said"])
         return {choice: float(likely[choice]) for choice in self.choices}
+
+
+Question = ObjectQuestion | ChoiceQuestion
+"""What a request asks for: how servers may be asked, and how a reply is read."""

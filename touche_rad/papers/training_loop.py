@@ -12,7 +12,6 @@ from typing import Annotated, Any, Final
 from pydantic import (
     AfterValidator,
     BaseModel,
-    ConfigDict,
     NonNegativeInt,
     PositiveInt,
     field_validator,
@@ -49,10 +48,8 @@ def _no_option(word: str) -> str:
 _Word = Annotated[str, AfterValidator(_no_option)]
 
 
-class LoopPlan(BaseModel):
+class LoopPlan(BaseModel, frozen=True, extra="forbid"):
     """The content of a plan, which is a TOML file."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
 
     topics: _Word
     model: _Word

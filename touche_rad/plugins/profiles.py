@@ -29,7 +29,6 @@ from typing import Annotated, Any, Final
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     TypeAdapter,
     ValidationError,
@@ -70,15 +69,13 @@ class Profile:
     extends: str = ""
 
 
-class Options(FrozenRecord):
+class Options(FrozenRecord, use_attribute_docstrings=True):
     """Base class of a plugin's typed options.
 
     A subclass with a field `profile: str` has profiles: the values of the profile replace the
     defaults, and values that are given explicitly replace those of the profile. The text under a
     field is its description.
     """
-
-    model_config = ConfigDict(use_attribute_docstrings=True)
 
     @model_validator(mode="before")
     @classmethod
@@ -123,10 +120,8 @@ def expected(error: ValidationError) -> str:
     return str(error.errors()[0]["msg"]).removeprefix("Value error, ")
 
 
-class _File(BaseModel):
+class _File(BaseModel, extra="forbid"):
     """The content of a profile file."""
-
-    model_config = ConfigDict(extra="forbid")
 
     description: str
     extends: str = ""

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Awaitable, Callable, Mapping, Sequence, Set
-from dataclasses import replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from functools import cache, cached_property, partial
 from itertools import chain
 from typing import Any, Final
@@ -74,40 +74,31 @@ class Answer:
     """Why the answer is not from the selected debater, or was made without its model."""
 
 
+@dataclass
 class Answerer:
     """Answers any debate with a response that has passed the guard; never raises."""
 
-    def __init__(
-        self,
-        chain: Sequence[LoadedDebater],
-        index: ArgumentIndex | None = None,
-        *,
-        max_words: int = 60,
-        deadline: float | None = None,
-        within: float | None = None,
-    ) -> None:
-        """Make an answerer.
+    chain: Sequence[LoadedDebater]
+    """The selected debater, then its fallbacks."""
+    index: ArgumentIndex | None = None
+    """The index that must contain every cited argument; None checks no citation."""
+    _: KW_ONLY
+    max_words: int = 60
+    """Word limit of an answer, cut at sentence ends; 0 = no limit."""
+    deadline: float | None = None
+    """Time limit of the selected debater in seconds, from the start of its work.
 
-        Args:
-            chain: The selected debater, then its fallbacks.
-            index: The index that must contain every cited argument; None checks no citation.
-            max_words: Word limit of an answer, cut at sentence ends; 0 = no limit.
-            deadline: Time limit of the selected debater in seconds, from the start of its work.
-                Each fallback has a quarter of it, at least two seconds, and never more than the
-                selected debater.
-            within: Time limit in seconds of the selected debater with the time that it waits while
-                too many answers are being made. What it waited is taken from its deadline.
-        """
-        self.chain = tuple(chain)
-        self.index = index
-        self.max_words = max_words
-        self.deadline = deadline
-        self.within = within
-        self._call = Calls()
-        # Fallbacks and finished answers do not wait behind the selected debater's queue.
-        self._call_first = Calls()
-        self._failures = FailureLog()
-        """Where failures are reported to that no caller asks for."""
+    Each fallback has a quarter of it, at least two seconds, and never more than the selected
+    debater.
+    """
+    within: float | None = None
+    """Time limit in seconds of the selected debater with the time that it waits while too many
+    answers are being made. What it waited is taken from its deadline."""
+    _call: Calls = field(default_factory=Calls)
+    _call_first: Calls = field(default_factory=Calls)
+    """Fallbacks and finished answers do not wait behind the selected debater's queue."""
+    _failures: FailureLog = field(default_factory=FailureLog)
+    """Where failures are reported to that no caller asks for."""
 
     @property
     def name(self) -> str:

@@ -76,8 +76,6 @@ def coarse(
 ) -> list[Argument]:
     """Return E_coarse: the arguments that match any keyword, by rank in each field."""
     query = " ".join(keywords)
-    if not query.strip():
-        return []
 
     def matching(field: str) -> Iterator[Argument | None]:
         for hit in index.search(field, query, most):

@@ -11,7 +11,6 @@ from typing import Annotated, Any, Final, Literal
 
 from pydantic import (
     BaseModel,
-    ConfigDict,
     Field,
     PositiveFloat,
     PositiveInt,
@@ -27,10 +26,8 @@ from touche_rad.training.recipe import check_packages
 Precision = Literal["auto", "float32", "bfloat16", "float16"]
 
 
-class AdapterRecipe(BaseModel):
+class AdapterRecipe(BaseModel, frozen=True, allow_inf_nan=False):
     """The settings of a training; the defaults are the paper's, as far as it names them."""
-
-    model_config = ConfigDict(frozen=True, allow_inf_nan=False)
 
     base: str
     """The base model, whose weights do not change: a folder, or OWNER/NAME of the hub."""

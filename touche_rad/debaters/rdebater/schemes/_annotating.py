@@ -127,9 +127,6 @@ class SchemeAnnotator:
         self.options = options
         self.model = services.need_model("annotator schemes")
         self.per_call = options.per_call if options.calls == "merged" else 1
-        self._schemes = Prompt.load(__package__, "annotation")
-        self._scores = Prompt.load(__package__, "scoring")
-        self._both = Prompt.load(__package__, "together")
 
     @property
     def identity(self) -> dict[str, Any]:
@@ -186,7 +183,9 @@ class SchemeAnnotator:
     async def _annotate_in_two_calls(self, text: str) -> Annotation | ModelError:
         """Ask for schemes, then for their labels, as in the paper."""
         text = _cut(text)
-        prompt = self._schemes.messages(schemes=schemes(), words=REASON_WORDS, text=text)
+        prompt = Prompt.load(__package__, "annotation").messages(
+            schemes=schemes(), words=REASON_WORDS, text=text
+        )
         try:
             named = await self.model.ask(prompt, Named, step="schemes.annotation")
             reasons = {}
@@ -199,7 +198,7 @@ class SchemeAnnotator:
             if not reasons:
                 return Annotation()
             annotation = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
-            prompt = self._scores.messages(
+            prompt = Prompt.load(__package__, "scoring").messages(
                 dimensions=dimensions(),
                 exemplars=exemplars(self.options.exemplars),
                 text=text,
@@ -221,7 +220,7 @@ class SchemeAnnotator:
         return Annotation(marks=marks)
 
     async def _annotate_in_one_call(self, texts: Sequence[str]) -> list[Annotation | ModelError]:
-        prompt = self._both.messages(
+        prompt = Prompt.load(__package__, "together").messages(
             schemes=schemes(),
             dimensions=dimensions(),
             exemplars=exemplars(self.options.exemplars),

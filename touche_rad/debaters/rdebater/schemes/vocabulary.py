@@ -8,7 +8,7 @@ from functools import cache
 from math import ceil
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, computed_field
+from pydantic import BaseModel, computed_field
 
 from touche_rad.text import packaged_table
 
@@ -52,10 +52,8 @@ class Level(IntEnum):
         return self.name.lower()
 
 
-class Mark(BaseModel):
+class Mark(BaseModel, frozen=True):
     """How one scheme is used in a text."""
-
-    model_config = ConfigDict(frozen=True)
 
     levels: Mapping[Dimension, Level]
     reason: str = ""
@@ -66,10 +64,8 @@ class Mark(BaseModel):
         return collapsed(self.levels.values())
 
 
-class Annotation(BaseModel):
+class Annotation(BaseModel, frozen=True):
     """The schemes of one text; one that uses none has no marks."""
-
-    model_config = ConfigDict(frozen=True)
 
     marks: Mapping[Scheme, Mark] = {}
 
