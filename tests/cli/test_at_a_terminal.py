@@ -11,7 +11,8 @@ from pathlib import Path
 import pexpect
 import pytest
 
-from tests.demo import ARGUMENTS, DEBATES
+from tests.demo import ARGUMENTS, DEBATES, LABELS
+from tests.terminal import touche_rad
 
 CONTROL = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 PLUGIN = '''
@@ -67,6 +68,16 @@ def test_a_bar_fits_the_terminal_and_is_wiped() -> None:
     assert bars
     assert [bar for bar in bars if len(bar) > 60] == []
     assert shown.rindex("\x1b[2K") > shown.rindex("indexing ")
+
+
+def test_the_evaluation_on_a_dataset_fits_the_terminal() -> None:
+    touche_rad("dataset judges -o set", DEBATES, LABELS)
+    touche_rad("judge -j length -o run/run.jsonl", DEBATES)
+    program = call_at_terminal(40, "dataset", "evaluate", "run", "set/truths", "-o", "out")
+    assert end_of(program)[1].splitlines()[-2:] == [
+        "mean F1 .852 over 60 labelled turns of",
+        "  20 debates",
+    ]
 
 
 def test_quiet_shows_nothing() -> None:

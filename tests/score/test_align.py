@@ -221,6 +221,8 @@ def test_lost_and_duplicate_debates_are_reported() -> None:
     assert places(report, ProblemKind.LOST) == [(2, None, 8)]
     assert places(report, ProblemKind.TWICE) == [(1, None, 0)]
     assert report.lost == {"judge": 1}
+    report = score_lines(RIGHT[0], RIGHT[0], RIGHT[2], debates=DEBATES)
+    assert report.by_official_scorer == {"judge": OfficialResult.WRONG}
     with expect_error(r"judge\.jsonl:5: .*not on the labelled debates", InputError):
         score_lines(*lines, evaluation([YES, YES], "owls"), debates=DEBATES)
 

@@ -124,7 +124,7 @@ def test_a_sample_of_the_turns_is_drawn_by_the_seed(run: Path) -> None:
 
 
 def test_the_screen_of_an_audit_and_its_file(run: Path) -> None:
-    line = "audit run.jsonl -j length -j always-yes -j length(shortest=9)"
+    line = "audit run.jsonl -j length -j always-yes -j length(shortest=9) -j length(shortest=15)"
     check_screen("audit.several-judges", touche_rad(f"{line} -o audit"))
     record = touche_rad(f"{line} --json").json
     assert read_json("audit/audit.json") == record
@@ -132,6 +132,7 @@ def test_the_screen_of_an_audit_and_its_file(run: Path) -> None:
         "length",
         "always-yes",
         "length(shortest=9)",
+        "length(shortest=15)",
     }
 
 

@@ -75,6 +75,8 @@ def test_every_line_fits_the_terminal(width: int) -> None:
 def test_the_screens_of_one_run_and_of_several() -> None:
     check_screen("score.one-run", score("good.jsonl", "labels.jsonl"))
     check_screen("score.several-runs", score(*RUNS, "--pairs", "--baseline", "bad.jsonl"))
+    copies = [shutil.copy("bad.jsonl", f"bad{number}.jsonl") for number in range(4)]
+    check_screen("score.many-runs", score(*copies, *RUNS))
     run_file("less.jsonl", [*lines_of_run()[:2], {}, *lines_of_run()[3:9]])
     problems = score("less.jsonl", "good.jsonl", "labels.jsonl")
     check_screen("score.problems", problems)

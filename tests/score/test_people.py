@@ -202,7 +202,9 @@ def test_what_a_run_of_debaters_lacks_counts_as_no(words: tuple[str, ...]) -> No
     assert report["debates"]["part"] == f"10 of {CLAIMS}"
     assert [*report["labelled"].values()] == [20, 60, 60, 60]
     assert set(report["turns"].values()) == {60}
-    assert "missing or lost debates, which count as no: part 20" in report["notes"]
+    assert report["without_missing"]["part"] == pytest.approx(3 * expected)
+    note = "missing or lost debates, which count as no: part 20 (.35 without them)"
+    assert note in report["notes"]
     labelled = [note for note in report["notes"] if "labelled of" in note]
     maxims = "labelled of 60 turns: quantity {0}, quality {0}, relation {0}, manner {0}"
     assert sorted(labelled) == [
@@ -225,7 +227,8 @@ def test_labels_of_some_turns_are_corrected_by_a_judge() -> None:
     lines = read_records("labels.jsonl")
     without = [[{"words": turn["words"]} for turn in turns] for turns in lines[::3]]
     lines[::3] = without
-    run_file("labels.jsonl", lines)
+    named = [[{**turn, "criteria": "grice"} for turn in turns] for turns in lines]
+    run_file("labels.jsonl", named)  # as labels of several runs
     words = ("team1.judged.jsonl", "team2.judged.jsonl", "labels.jsonl")
     plain = score(*words)
     report = score(*words, "--correct")
@@ -247,6 +250,11 @@ def test_labels_of_some_turns_are_corrected_by_a_judge() -> None:
     limits = [(row["yes_low"], row["yes_high"]) for row in rows]
     assert limits == [pytest.approx((row["low"], row["high"])) for row in of_team1[1:]]
     assert [row["debates"] for row in rows] == [20] * 4
+    part = read_records(words[0])[:-1]
+    run_file("missing.jsonl", part)
+    run_file("lost.jsonl", [*part, {}])
+    rows = score("missing.jsonl", "lost.jsonl", words[2], "--correct")["rows"]
+    assert [{**row, "run": "lost"} for row in rows[:4]] == rows[4:]
 
 
 def test_a_run_without_labels_is_named() -> None:
@@ -299,6 +307,9 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
     key = ["debate", "turn", "criterion", "label"]
     assert len(both.merge(people, on=key)) == len(both) == 16 * CLAIMS
     touche_rad("score part.jsonl", *words, out="the first: labels.jsonl line 58:")
+    run_file("pooled.jsonl", read_records("pooled.jsonl")[::-1])  # an order of their own
+    mixed = touche_rad("score team1.judged.jsonl pooled.jsonl", out="scorer would refuse team1")
+    assert "reordered" not in mixed.out
     for run in (("team1.jsonl", *words), ("team1.judged.jsonl", *words, "--correct")):
         people = score(*run)["rows"]
         assert people[0]["yes"] == pytest.approx(LABELS["team1"].mean())

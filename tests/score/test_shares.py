@@ -160,6 +160,9 @@ def test_missing_turns_and_lost_debates_are_counted() -> None:
     alone = touche_rad("score v.jsonl --json").json
     assert "missing turns, which count as no: v 1" in alone["notes"]
     assert alone["turns"] == {"v": 18}
+    text = Path("v.jsonl").read_text().replace('"maxTurns": 2', '"maxTurns": 3')
+    Path("longer.jsonl").write_text(text)  # equal debates
+    assert touche_rad("score longer.jsonl v.jsonl --json").json["turns"] == {"longer": 27, "v": 27}
     touche_rad("check v.jsonl", code=None, out="1 of 2 turns; the others count as no")
 
 

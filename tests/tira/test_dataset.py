@@ -201,11 +201,18 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation() -> Non
         response["response"]["content"] = text
     responses[2]["response"]["arguments"] = []
     responses[1]["response"]["fallback"] = "timeout"
+    blank = records[2]["simulation"]["userTurns"][0]["systemResponse"]
+    blank["utterance"] = blank["response"]["content"] = " "
     ended = evaluate_debater(records, "-j", "always-yes")
     assert ended.out == (
         "mean share of yes .900 over 30 responses to 10 claims, judged by always-yes without an index (-i)\n"
     )
-    for warning in ("missing responses: 3", "responses over 60 words: 1", "fallback responses: 1"):
+    for warning in (
+        "missing responses: 3",
+        "empty responses: 1",
+        "responses over 60 words: 1",
+        "fallback responses: 1",
+    ):
         assert f"{warning} of 30\n" in ended.err
     measures = read_measures()
     assert measures["responses over 60 words"] == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from touche_rad.cli import prepare
 from touche_rad.cli.console import Label, print_parts, progress, say
 from touche_rad.cli.program import command
 from touche_rad.text import json_text
+
+if TYPE_CHECKING:
+    from touche_rad.plugins import Configured, LoadedJudge
 
 
 @opt.offering("criteria", "index", "seed", "skip_bad", "quiet", "as_json")
@@ -47,8 +51,10 @@ def audit_command(options: AuditOptions) -> int:
     out = options.output / "audit.json" if options.output is not None else None
     bad = files.BadLines(skip=options.skip_bad)
     texts = options.plugin_options["judge"]
-    configured = [spec.with_options(texts).configure("judge") for spec in options.judges]
-    judges = {judge.tag: judge for judge in configured}  # one judge may have several settings
+    judges: dict[str, Configured[LoadedJudge]] = {}
+    for spec in options.judges:  # of one judge may be several settings, equal ones of two files
+        judge = spec.with_options(texts).configure("judge")
+        judges[str(spec) if judge.tag in judges else judge.tag] = judge
     with prepare.open_session(options, *judges.values(), out=out) as session:
         if session.model is not None:
             session.model.begin_trace()
@@ -65,7 +71,7 @@ def audit_command(options: AuditOptions) -> int:
                 repeat=options.cache is None,
             )
             result = session.run(work)
-    as_json = json_text(result.model_dump(mode="json"))
+    as_json = json_text(result.to_json())
     if options.as_json:
         click.echo(as_json)
     else:

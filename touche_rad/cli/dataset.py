@@ -12,7 +12,7 @@ import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import Label, say
+from touche_rad.cli.console import Label, print_line, say
 from touche_rad.cli.help_text import Section
 from touche_rad.cli.program import Group, command
 from touche_rad.errors import UserError
@@ -148,23 +148,27 @@ def evaluate(options: EvaluateOptions) -> None:
     """Evaluate the run in RUN-FOLDER, as the evaluator image does on TIRA.
 
     Judges: the official precision, recall and F1 per maxim, and the mean F1. Debaters: the shares
-    of yes of a judge, missing responses (they count as no), long ones and those without citation.
+    of yes of a judge, and how many responses are missing (these count as no), empty, long or
+    without citation.
     """
     from touche_rad.score.export import PROTOTEXT
     from touche_rad.tira import evaluator
 
     truths = options.truths
     out = options.output
+    warn = partial(say, label=Label.WARNING)
     if any(detect_kind(path) is Kind.LABELS for path in truths.glob("*.jsonl")):
         if options.judge is not None:
             raise UserError(f"-j is for runs of debaters, and {truths} has labels: leave it out")
-        result = evaluator.evaluate_judges(options.run, truths, out, strict=options.strict)
+        result = evaluator.evaluate_judges(options.run, truths, out, warn, strict=options.strict)
     else:
         if options.strict:
             raise UserError(f"--strict is for runs of judges, and {truths} has no labels")
         spec = (options.judge or opt.DEFAULT).with_options(options.plugin_options["judge"])
         judge = spec.configure("judge")
         with prepare.open_session(options, judge, out=out / evaluator.EVALUATIONS) as session:
-            result = evaluator.evaluate_debaters(options.run, truths, out, judge, session.services)
-    click.echo(result)
+            result = evaluator.evaluate_debaters(
+                options.run, truths, out, judge, session.services, warn
+            )
     say(out / PROTOTEXT, Label.WRITTEN)
+    print_line(result)

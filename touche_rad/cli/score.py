@@ -113,10 +113,8 @@ def score_command(options: ScoreOptions) -> int:
     bad = CollectedErrors()
     report: Any = score_runs(options, bad if options.skip_bad else None)
     refused: dict[str, str] = report.refused
-    is_truth = not isinstance(report, ShareReport) or report.truth
-    runs = options.paths[:-1] if is_truth else options.paths
+    runs = options.paths[:-1] if report.truth else options.paths
     scored = {name: path for name, path in named(runs).items() if name not in refused}
-    names_of_scored = set(map(str, scored.values()))
     if options.correct and not isinstance(report, ShareReport):
         from touche_rad.score.corrected import correct
 
@@ -135,7 +133,7 @@ def score_command(options: ScoreOptions) -> int:
     for path in written:
         say(path, Label.WRITTEN)
     warnings = []
-    skipped = [error for error in bad.errors if error.path in names_of_scored]
+    skipped = [error for error in bad.errors if Path(error.path) in scored.values()]
     if skipped:
         warnings.append(f"invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}")
     warnings += of_origins(scored)
@@ -246,9 +244,9 @@ def score_runs(
                 measures=options.measure,
                 **how,
             )
-        # Labels of further debates are of several debaters, who are corrected in one way.
+        # Labels of other runs, too, are of several debaters, who are corrected in one way.
         kinds = {problem.kind for problem in report.problems}
-        if not (options.correct and kinds & {ProblemKind.MISSING_DEBATE, ProblemKind.OTHER_LABELS}):
+        if not (options.correct and ProblemKind.OTHER_LABELS in kinds):
             return report
     _refuse(options, ("strict", "exclude", "output", "per"), "labels of several debaters")
     how["compare"] = options.pairs

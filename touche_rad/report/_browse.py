@@ -64,7 +64,7 @@ def debates_as_json(
             marks += [UNANSWERED] * (max(conversation.places, default=-1) + 1 - len(turns))
             verdicts = [
                 (criterion, of_turn.get(criterion.key))
-                for of_turn in chain.from_iterable(dict(conversation.verdicts).values())
+                for of_turn in chain.from_iterable(conversation.verdicts.values())
                 for criterion in criteria
             ]
             labels = [
@@ -81,7 +81,7 @@ def debates_as_json(
                     list(conversation.runs),
                     "".join(f"{mark:x}" for mark in marks),
                     "".join(map(_hash, conversation.turns)),
-                    [run for run, _ in conversation.verdicts],
+                    list(conversation.verdicts),
                     "".join(
                         _letter(criterion, place_of_verdict(criterion, verdict))
                         for criterion, verdict in verdicts
@@ -161,7 +161,7 @@ def _turns(
             if any(sentence["state"] == "unsupported" for sentence in answer["sentences"]):
                 mark |= UNSUPPORTED
         judged = []
-        for run, verdicts_of_run in conversation.verdicts:
+        for run, verdicts_of_run in conversation.verdicts.items():
             if verdicts_of_run[place]:
                 verdicts = [verdicts_of_run[place].get(key) for key in criteria.keys]
                 scores = [verdict.score if verdict else None for verdict in verdicts]

@@ -119,7 +119,9 @@ def agreement_of(
         nothing: list[Mapping[str, Never]] = [{}] * len(conversation.turns)
         for labels in conversation.labels or nothing:
             votes["label"].append([labels.get(key) for key in criteria.keys])
-        verdicts_of = {names[run]: verdicts for run, verdicts in reversed(conversation.verdicts)}
+        verdicts_of = {
+            names[run]: verdicts for run, verdicts in reversed(conversation.verdicts.items())
+        }
         for name in dict.fromkeys(names):
             for verdicts in verdicts_of.get(name, nothing):
                 votes[name].append(

@@ -34,10 +34,13 @@ from touche_rad.score.tables import (
     Part,
     Printed,
     Table,
+    cell,
 )
 from touche_rad.text import count_of
 
 _JUDGED_AT_ONCE: Final = 16
+_WRONG: Final = "{fails:whole} % ({low:whole}–{high:whole})"
+"""The share of wrong verdicts with its interval."""
 _PADDING: Final = (
     "This is, as everybody knows, a matter about which a great many people have thought for a very "
     "long time. There is of course much that could be said about it from a number of sides."
@@ -184,13 +187,8 @@ class Audit(Printed):
             # The share of wrong changes by probe and criterion.
             shares: dict[str, dict[str, str]] = {}
             for row in self.flips:
-                if row.judge != judge:
-                    continue
-                share = NONE
-                if row.fails is not None and row.low is not None and row.high is not None:
-                    between = f"{100 * row.low:.0f}–{100 * row.high:.0f}"
-                    share = f"{100 * row.fails:.0f} % ({between})"
-                shares.setdefault(row.probe, {})[row.maxim] = share
+                if row.judge == judge:
+                    shares.setdefault(row.probe, {})[row.maxim] = cell(_WRONG, row)
             rows = []
             for name, cells in shares.items():
                 rows.append([name, *(cells.get(maxim, "") for maxim in maxims)])

@@ -72,7 +72,7 @@ class Conversation:
     turns: tuple[Turn, ...]
     runs: dict[int, int] = field(default_factory=dict)
     """The place of the debate in each run."""
-    verdicts: list[tuple[int, list[Verdicts]]] = field(default_factory=list)
+    verdicts: dict[int, list[Verdicts]] = field(default_factory=dict)
     """The verdicts by run, for each turn; empty where there is no response or no verdict."""
     labels: list[Labels] = field(default_factory=list)
     """The labels of each turn."""
@@ -92,12 +92,12 @@ class Conversation:
             calls = debate_of_run.calls.get((debate_of_run.debate.key, place), ())
             if calls:
                 self.calls.append((run, place, calls))
-        self.places = debate_of_run.expected
+        self.places = max(self.places, debate_of_run.expected, key=len)
         if debate_of_run.verdicts:
             verdicts: list[Verdicts] = [{} for _ in self.turns]
             for place, of_turn in debate_of_run.by_turn(debate_of_run.verdicts):
                 verdicts[place] = of_turn
-            self.verdicts.append((run, verdicts))
+            self.verdicts[run] = verdicts
         if debate_of_run.labels:
             self.labels = self.labels or [{} for _ in self.turns]
             for place, labels in debate_of_run.by_turn(debate_of_run.labels):

@@ -32,12 +32,11 @@ from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
-    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
 )
-from touche_rad.score.significance import FEWEST_FOR_INTERVAL, FEWEST_FOR_TEST, rank
+from touche_rad.score.significance import FEWEST_FOR_TEST, rank
 
 FEW_DEBATES = 20
 """With fewer debates p-values are too small: with ten debates, 10 % of simulated differences
@@ -87,6 +86,7 @@ def score_judgements(
         labels = [labels[place] for place in places]
         lines = [lines[place] for place in places]
         reference = reference.only(places)
+    left_out = sum(1 for _ in files.read_labels(truth, criteria=criteria)) - len(labels)
     with_examples = list(chain.from_iterable(labels))
 
     def is_labelled(turn: Mapping[str, Any]) -> bool:
@@ -100,7 +100,7 @@ def score_judgements(
             return match_strictly(truth, labels, lines, run)
         if reference is None or not run.has_words:
             check_places(run, truth, labels, lines, "" if reference else NO_TEXTS_FIX)
-        return Matcher(run, labels, lines, reference).match()
+        return Matcher(run, labels, lines, reference, is_part=left_out > 0).match()
 
     aligned = each_run(evaluated, align, refused)
     marked = [tag for tag in marked if tag in aligned]
@@ -125,19 +125,7 @@ def score_judgements(
     first = next(iter(trivial))
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(measured), baselines=(*marked, BASELINE), others=tested)
-    label_rows = []
-    for row in rows:
-        if row.run == BASELINE and row.maxim != MEAN:
-            label_rows.append(
-                LabelRow(
-                    maxim=row.maxim,
-                    yes=row.tp,
-                    no=row.fp,
-                    unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
-                )
-            )
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
-    left_out = sum(1 for _ in files.read_labels(truth, criteria=criteria)) - len(labels)
     if left_out > 0:
         message = f"{left_out} labelled debates are of other runs, and are left out"
         if policy.debates is None:
@@ -158,7 +146,6 @@ def score_judgements(
         debates=len(measured),
         turns=sum(map(is_labelled, with_examples)),
         excluded=excluded,
-        label_rows=tuple(label_rows),
         rows=tuple(rows),
         ranking=ranking.runs,
         lost={tag: alignment.lost for tag, alignment in aligned.items()},
@@ -178,7 +165,7 @@ def score_judgements(
 def _problems_of_labels(
     truth: Path, labels: Labelled, debates: int, criteria: Criteria
 ) -> Iterator[Problem]:
-    """Yield a problem for criteria without labels, and for too few debates."""
+    """Yield a problem for criteria without labels, and for few debates."""
     turns = list(chain.from_iterable(labels))
     unsettled = {}
     for key in criteria.keys:
@@ -190,11 +177,6 @@ def _problems_of_labels(
         if all(turn.get(key) is None for turn in turns):
             message = "its scores mean nothing and are not part of the mean"
             yield Problem(run=str(truth), kind=ProblemKind.NO_LABELS, message=message, maxim=key)
-    if debates < FEW_DEBATES:
-        reason = "intervals and p-values are imprecise"
-        if debates < FEWEST_FOR_TEST:
-            reason = f"no ranks and p-values with fewer than {FEWEST_FOR_TEST}"
-        if debates < FEWEST_FOR_INTERVAL:
-            reason += f", no intervals with fewer than {FEWEST_FOR_INTERVAL}"
-        message = f"{debates} debates: {reason}"
+    if FEWEST_FOR_TEST <= debates < FEW_DEBATES:  # the result names fewer
+        message = f"{debates} debates: intervals and p-values are imprecise"
         yield Problem(run=str(truth), kind=ProblemKind.FEW, message=message)

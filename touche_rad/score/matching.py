@@ -104,6 +104,8 @@ class Matcher:
     lines: Sequence[int]
     """The lines of the labels."""
     reference: Reference | None = None
+    is_part: bool = False
+    """Whether there are labels on debates of other runs, too: these have an order of their own."""
     problems: list[Problem] = field(default_factory=list)
 
     def match(self) -> Alignment:
@@ -148,9 +150,9 @@ class Matcher:
     def _official_result(self) -> OfficialResult:
         """Return what the official scorer, which matches by place only, does with the run."""
         shape = [len(row.turns) for row in self.run.rows]
-        if self.run.fault is not None or shape != list(map(len, self.labels)):
+        if self.run.fault is not None or self.is_part or shape != list(map(len, self.labels)):
             return OfficialResult.REFUSED
-        if self._has(ProblemKind.REORDERED):
+        if self._has(ProblemKind.REORDERED) or (self.reference and self._has(ProblemKind.TWICE)):
             return OfficialResult.WRONG
         return OfficialResult.SAME
 
@@ -176,7 +178,7 @@ class Matcher:
             raise InputError(self.run.path, f"none of its debates is in {reference.source}")
         # Note each line in another place than its labels, which the official scorer takes.
         for place, ordered in zip(places, sorted(places), strict=True):
-            if place != ordered:
+            if place != ordered and not self.is_part:
                 self.note(
                     ProblemKind.REORDERED,
                     "matched by its id or texts, without effect on the score",

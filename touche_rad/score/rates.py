@@ -37,7 +37,7 @@ COUNTED: Final = {
     "not comparable, without a rank; debates that most other runs do not have": "other debate",
 }
 """The problems of a run, and what is counted of each."""
-_DEBATES, _TURNS, _VERDICTS, _COPIES, _RARE, NOT_IN_INPUT, OTHER_DEBATES = COUNTED
+DEBATES, _TURNS, _VERDICTS, _COPIES, _RARE, NOT_IN_INPUT, OTHER_DEBATES = COUNTED
 
 
 def categories_in_words(criteria: Criteria) -> list[str]:
@@ -160,7 +160,8 @@ def count_verdicts(
     debates or turns that are missing, lost or cannot be read: their verdicts are no.
 
     The first rows of counts are those of `topics`; lost debates come after them. Returns also how
-    many of its debates and how many turns each run has, and how often each run has a problem.
+    many of its debates and how many turns each run has, what share of the turns is in debates that
+    it has, and how often each run has a problem.
     """
     losses = np.array(lost)
     firsts = [share.place == 0 for share in answer_shares(criteria)]  # one for each verdict
@@ -173,7 +174,7 @@ def count_verdicts(
 
     has_debate = totals.sum(axis=2) > 0
     debates = has_debate.sum(axis=0)
-    sizes: dict[str, Any] = {"debates": {}, "turns": {}}
+    sizes: dict[str, Any] = {"debates": {}, "turns": {}, "present": {}}
     groups = _groups_of_runs(has_debate) or [[]]
     largest = sorted(map(len, groups), reverse=True)
     # A run that lost all its debates should have those of most runs.
@@ -185,14 +186,15 @@ def count_verdicts(
         expected = max(with_claim, *(debates[run] + losses[run] for run in group))
         per_debate = most.sum(axis=0) / with_claim if with_claim else 1
         most[len(topics) : len(topics) + expected - with_claim] = per_debate
+        turns = most[:, 0]  # all criteria have as many
         for run in group:
             name = names[run]
+            there = has_debate[:, run]
             sizes["debates"][name] = f"{debates[run]} of {expected}"
-            sizes["turns"][name] = int(np.rint(most[:, 0]).sum())
-            problems[name, _DEBATES] = expected - debates[run]
-            # All criteria have as many turns.
-            missing = (most - totals[:, run])[has_debate[:, run], 0].sum()
-            problems[name, _TURNS] += int(missing)
+            sizes["turns"][name] = int(np.rint(turns).sum())
+            sizes["present"][name] = turns[there].sum() / turns.sum()
+            problems[name, DEBATES] = expected - debates[run]
+            problems[name, _TURNS] += int((turns - totals[:, run, 0])[there].sum())
             # Nothing is comparable with most runs if two groups are the largest.
             if len(group) < largest[0] or largest[0] in largest[1:]:
                 problems[name, OTHER_DEBATES] = debates[run]
@@ -231,7 +233,7 @@ def _count_each(
         for conversation in topic.conversations:
             for run in conversation.repeated:
                 problems[names[run], _COPIES] += 1
-            for run, verdicts in conversation.verdicts:
+            for run, verdicts in conversation.verdicts.items():
                 expected = conversation.places
                 present = [verdicts[place] for place in expected if place < len(verdicts)]
                 counts[claim, run] = count_yes(present, criteria)

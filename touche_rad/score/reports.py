@@ -18,7 +18,6 @@ from touche_rad.score.result import (
     COUNTED_OF_KIND,
     MEAN,
     JudgementRow,
-    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
@@ -52,7 +51,7 @@ from touche_rad.score.words import (
 
 _SHOWN_PROBLEMS: Final = 10
 _OFFICIAL_FAULTS: Final = {
-    OfficialResult.WRONG: "score wrongly (another order):",
+    OfficialResult.WRONG: "score wrongly (debates are not in the places of their labels):",
     OfficialResult.REFUSED: "refuse",
 }
 COMPARISON_COLUMNS: Columns = {
@@ -313,7 +312,6 @@ class JudgementReport(Report):
     """Turns with a label on some criterion."""
     excluded: int = 0
     """Labelled turns that --exclude left out."""
-    label_rows: tuple[LabelRow, ...] = ()
     rows: tuple[JudgementRow, ...]
     lost: Mapping[str, int] = {}
     """Labelled debates without any verdict, by run."""

@@ -91,7 +91,7 @@ class OfficialResult(StrEnum):
     """What the official scorer does with a run."""
 
     SAME = "same scores"
-    WRONG = "wrong scores, because the debates have another order"
+    WRONG = "wrong scores, because debates are not in the places of their labels"
     REFUSED = "no score"
 
 
@@ -108,16 +108,6 @@ class Problem(FrozenRecord):
     """The key of a criterion."""
     counted_as_no: int = 0
     """Number of labelled verdicts that count as no because of it."""
-
-
-class LabelRow(FrozenRecord):
-    """How often each label was given on a criterion of the task."""
-
-    maxim: str
-    yes: int
-    no: int
-    unknown: int
-    """Turns without a label: the annotators did not know."""
 
 
 class JudgementRow(FrozenRecord):

@@ -36,6 +36,7 @@ from touche_rad.score.evaluations import read_evaluated, read_judged
 from touche_rad.score.naming import baseline_names, each_run, named
 from touche_rad.score.rates import (
     COUNTED,
+    DEBATES,
     NOT_IN_INPUT,
     OTHER_DEBATES,
     answers_name,
@@ -84,6 +85,8 @@ class ShareReport(Report):
     """How many turns of each run count, with those that are missing or lost."""
     labelled: Mapping[str, int] = {}
     """How many of them people labelled on some criterion."""
+    without_missing: Mapping[str, float] = {}
+    """The mean of each run over the debates that it has: neither missing nor lost."""
     input_of_runs: str = ""
     """The file with the claims that each run must have."""
     judges: str = ""
@@ -391,7 +394,7 @@ def _rows_that_count(
             for conversation in topic.conversations:
                 if run in conversation.runs:
                     missing = "no verdict"
-                    verdicts = dict(enumerate(dict(conversation.verdicts)[run]))
+                    verdicts = dict(enumerate(conversation.verdicts[run]))
                     turns = conversation.places
             turns_that_count = round(of_runs[run])
             further = range(len(verdicts), len(verdicts) + turns_that_count)
@@ -436,11 +439,13 @@ def share_report(
     notes: Sequence[str] = (),
     not_ranked: str = "",
     unsettled: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
+    present: Mapping[str, float] = MappingProxyType({}),
     **fields: Any,
 ) -> ShareReport:
     """Rank runs by the mean of their answers; categories have none.
 
-    `problems` is how often each run has a problem; runs that are `apart` have no rank.
+    `problems` is how often each run has a problem; runs that are `apart` have no rank. `present` is
+    the share of the turns of each run that is in debates that it has: all others are no.
     """
     first, *others = next(iter(figures.values()), (MEAN,))
     if first != MEAN:
@@ -448,10 +453,18 @@ def share_report(
     apart = [
         run for run in figures if not_ranked or run in apart or problems.get((run, OTHER_DEBATES))
     ]
+    without_missing = {
+        run: figures[run][MEAN].value / share
+        for run, share in present.items()
+        if share and MEAN in figures.get(run, ())
+    }
     faults = []
     for (run, text), times in problems.items():
         if times:
-            faults.append(RunFault(run, times, f"{text}: {times}", what=COUNTED[text]))
+            number_of = f"{text}: {times}"
+            if text == DEBATES and run in without_missing:
+                number_of += f" ({number(without_missing[run])} without them)"
+            faults.append(RunFault(run, times, number_of, what=COUNTED[text]))
     ranking = rank(figures, first, claims, baselines=baselines, others=others, apart=apart)
     rows = []
     for tag, of_run in figures.items():
@@ -482,6 +495,7 @@ def share_report(
         comparisons=ranking.comparisons,
         shows_pairs=compare,
         figures=figures,
+        without_missing=without_missing,
         problems_of_runs=(*faults, *problems_of_runs),
         notes=(*notes, *faults_in_words(faults)),
         **fields,

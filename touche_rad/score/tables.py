@@ -40,7 +40,7 @@ _NUMBER: Final = re.compile(r"[-+]?\d*(\.\d+)?")
 Columns = Mapping[str, str]
 """The head of each column by its format, such as {"{f1:.4f}": "F1"}.
 
-The formats `percent` and `share` multiply by 100; `share` has no sign.
+The formats of `_OF_100` multiply by 100.
 """
 Column = list[str]
 """A head and the cells under it."""
@@ -236,12 +236,13 @@ def fixed(value: float, form: str) -> str:
     return text if text.strip("+−.0") else text.lstrip("+−")
 
 
+_OF_100: Final = {"percent": "{:.1f} %", "share": "{:.1f}", "whole": "{:.0f}"}
+
+
 class _Cells(Formatter):
     def format_field(self, value: Any, format_spec: str) -> str:
-        if format_spec == "percent":
-            return f"{100 * value:.1f} %"
-        if format_spec == "share":
-            return f"{100 * value:.1f}"
+        if format_spec in _OF_100:
+            return _OF_100[format_spec].format(100 * value)
         if format_spec.endswith(("2f", "3f", "4f")):
             return fixed(value, format_spec)
         return str(super().format_field(value, format_spec))

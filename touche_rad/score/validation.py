@@ -304,8 +304,10 @@ def check(
         result.most_turns = max(result.most_turns, turns, len(debate.turns))
         level: Level = "warning" if evaluation is not None else "fault"
         unit = evaluation.criteria.unit if evaluation is not None else "response"
-        if unit == "response" and 0 < len(debate.turns) < turns:
-            message = f"{len(debate.turns)} of {turns} turns; the others count as no"
+        # Verdicts are on the answered turns; a run of debates gets a fault for each other one.
+        present = len(debate.turns) if evaluation is None else len(debate.views(unit))
+        if unit == "response" and 0 < present < turns:
+            message = f"{present} of {turns} turns; the others count as no"
             result.add(number, "turns are missing", message, level)
         if result.official and debate.wire and not isinstance(files.configured(debate), dict):
             message = "TIRA refuses a line without simulation.configuration"
@@ -343,13 +345,15 @@ def check(
     return result
 
 
-def _count_answer(result: Validation, line: int, number: int, turn: Turn) -> None:
-    """Count a turn's message and its answer, also where verdicts are added."""
+def _count_answer(result: Validation, line: int, number: int, turn: Turn, level: Level) -> None:
+    """Count a turn's message and its answer, also where verdicts are added; report an empty one."""
     place = f"turn {number}: "
     result.count(UTTERANCES, fallback_of(turn.model_extra), line, place)
     if turn.response is not None:
         result.count(ANSWERS, fallback_of(turn.response.extra), line, place)
-        result.empty += is_blank(turn.response.content)
+        if is_blank(turn.response.content):
+            result.empty += 1
+            result.add(line, "the answer is empty", f"{place}the answer is empty", level)
 
 
 def _check_debate(
@@ -362,12 +366,10 @@ def _check_debate(
     for number, turn in enumerate(debate.turns[first - 1 :], first):
         place = f"turn {number}: "
         response = turn.response
-        _count_answer(result, line, number, turn)
+        _count_answer(result, line, number, turn, "fault")
         if response is None:
             result.add(line, "the turn has no answer", f"{place}there is no answer")
             continue
-        if is_blank(response.content):
-            result.add(line, "the answer is empty", f"{place}the answer is empty")
         count = count_words(response.content)
         if words and count > words:
             result.add(
@@ -425,7 +427,7 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
             f"{len(evaluation.turns)} turns are judged, and {answered} are answered",
         )
     for number, debated in enumerate(debate.turns, 1):
-        _count_answer(result, line, number, debated)
+        _count_answer(result, line, number, debated, "warning")
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for criterion in evaluation.criteria:
             verdict = verdicts.get(criterion.key)

@@ -13,7 +13,7 @@ from touche_rad.text import count_of
 _NAMES_IN_SENTENCE: Final = 4
 """Names in a sentence before the rest is counted."""
 _DETAILED: Final = 2
-"""Names of which a sentence has the differences, besides those with other significant ones."""
+"""Names with their differences in a sentence before the rest is counted."""
 
 
 def number(value: float | None, digits: int = 2) -> str:
@@ -63,13 +63,12 @@ def probability(p: float | None) -> str:
     return "< .05" if p is not None and p < SIGNIFICANT and text == ".050" else text
 
 
-def names_of(names: Sequence[str]) -> str:
+def names_of(names: Sequence[str], most: int = _NAMES_IN_SENTENCE) -> str:
     """Join names; the rest after the first few is counted."""
     if len(names) < 2:
         return "".join(names)
-    if len(names) > _NAMES_IN_SENTENCE + 1:
-        shown = ", ".join(names[:_NAMES_IN_SENTENCE])
-        return f"{shown} and {len(names) - _NAMES_IN_SENTENCE} more"
+    if len(names) > most + 1:
+        return f"{', '.join(names[:most])} and {len(names) - most} more"
     return f"{', '.join(names[:-1])} and {names[-1]}"
 
 
@@ -77,11 +76,11 @@ def faults_in_words(faults: Iterable[RunFault]) -> Iterator[str]:
     """Yield the problems of runs; what ends with how often a run has it is one line for all."""
     lines: dict[str, list[str]] = {}
     for fault in faults:
-        what = fault.text.removesuffix(f": {fault.number}")
-        if what == fault.text:
-            lines[f"{fault.run}: {what}"] = []
+        what, _, times = fault.text.rpartition(": ")
+        if times.partition(" ")[0] == str(fault.number):
+            lines.setdefault(f"{what}: ", []).append(f"{fault.run} {times}")
         else:
-            lines.setdefault(f"{what}: ", []).append(f"{fault.run} {fault.number}")
+            lines[f"{fault.run}: {fault.text}"] = []
     for what, runs in lines.items():
         yield what + ", ".join(runs)
 
@@ -136,14 +135,14 @@ def ranking_in_words(
             groups.setdefault(relation, []).append(run)
         for relation, group in groups.items():
             details = []
-            for place, run in enumerate(group[:_NAMES_IN_SENTENCE]):
+            # All runs that the sentence names, and no others, have their differences.
+            named = group if len(group) <= _DETAILED + 1 else group[:_DETAILED]
+            for run in named:
                 row = difference(run, against)
-                on_measures = differing(run, against)
-                is_shown = place < _DETAILED or on_measures
-                if is_shown and row is not None and row.p_holm is not None:
+                if row is not None and row.p_holm is not None:
                     detail = tested(row) if len(group) == 1 else f"{run} {tested(row)}"
-                    details.append(", ".join(filter(None, [detail, on_measures])))
-            parts = [f"{are(group)} {relation} {description}", "; ".join(details)]
+                    details.append(", ".join(filter(None, [detail, differing(run, against)])))
+            parts = [f"{are(group, _DETAILED)} {relation} {description}", "; ".join(details)]
             sentences.append(f"{': '.join(filter(None, parts))}.")
 
     if len(runs) > 1:
@@ -177,10 +176,10 @@ def too_few(units: str, count: int) -> list[str]:
     return [f"Too few {units} ({count}) to tell more: a rank needs {FEWEST_FOR_TEST}."]
 
 
-def are(names: Sequence[str]) -> str:
+def are(names: Sequence[str], most: int = _NAMES_IN_SENTENCE) -> str:
     """Join names as the subject of a sentence."""
     verb = "is" if len(names) == 1 else "are"
-    return f"{names_of(names)} {verb}"
+    return f"{names_of(names, most)} {verb}"
 
 
 def by_pair(rows: Iterable[RunComparison], measure: str) -> Difference:

@@ -8,8 +8,8 @@ status, as `judge` writes it, so that `score` and `report` know the judge and it
 
 from __future__ import annotations
 
-import logging
 from collections import Counter
+from collections.abc import Callable
 from itertools import starmap
 from pathlib import Path
 from statistics import fmean
@@ -35,16 +35,17 @@ from touche_rad.score.rates import count_yes
 from touche_rad.score.result import MEAN
 from touche_rad.score.validation import WORDS
 from touche_rad.score.words import number
-from touche_rad.text import count_words
+from touche_rad.text import count_words, is_blank
 from touche_rad.tira.input import configured_turns, find_input
 
-log = logging.getLogger(__name__)
+Warn = Callable[[str], None]
+"""Prints a warning on a run."""
 EVALUATIONS: Final = "evaluations.jsonl"
 _SAMPLES: Final = 100
 """Bootstrap samples; the measures on TIRA have no intervals."""
 
 
-def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
+def evaluate_judges(run: Path, truths: Path, out: Path, warn: Warn, *, strict: bool) -> str:
     """Score a judge's evaluations against labels, write the measures, and return the mean F1.
 
     With `strict`, refuse what the official scorer refuses; otherwise a missing verdict is a no.
@@ -64,11 +65,11 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
             f"expected {expected} lines, one for each debate, got {count}"
             f"{REPAIR.format(evaluations)}",
         )
-    _warn_of(bad)
+    _warn_of(bad, warn)
     for line in report.warnings():
-        log.warning(line)
+        warn(line)
     if report.without_texts:
-        log.warning("the run has no texts: matched by position")
+        warn("the run has no texts: matched by position")
     mean = next(row for row in report.rows if row.maxim == MEAN)
     write_text(out / PROTOTEXT, prototext(report, report.runs[0]) + measure("mean f1", mean.value))
     return (
@@ -77,7 +78,12 @@ def evaluate_judges(run: Path, truths: Path, out: Path, *, strict: bool) -> str:
 
 
 def evaluate_debaters(
-    run: Path, truths: Path, out: Path, judge: Configured[LoadedJudge], services: Services
+    run: Path,
+    truths: Path,
+    out: Path,
+    judge: Configured[LoadedJudge],
+    services: Services,
+    warn: Warn,
 ) -> str:
     """Let a judge score a debater's simulations, write its shares of yes, and return their mean."""
     simulations = find_input(run, DEBATES - {Kind.RESPONSES})
@@ -97,7 +103,7 @@ def evaluate_debaters(
             on_claims = True
     if foreign and not on_claims:
         raise foreign
-    _warn_of(bad)
+    _warn_of(bad, warn)
     turns = configured_turns(truths)
     if turns is None:
         raise InputError(truths, "expected the client's configuration with simulation.maxTurns")
@@ -120,22 +126,25 @@ def evaluate_debaters(
     verdicts: list[Verdicts] = []
     responses: list[Response] = []
     unplayed = Counter(claims)
+    copies = 0
     for evaluation in files.read_evaluations(evaluations):
         debate = evaluation.debate
         claim = debate.claim or next(iter(+unplayed), "")
         if unplayed[claim] > 0 and debate.turns:
             unplayed[claim] -= 1
             verdicts += evaluation.turns[:turns]
-            answers = [turn.response for turn in debate.turns[:turns] if turn.response]
-            responses += [response for response in answers if response.content.strip()]
+            responses += [turn.response for turn in debate.turns[:turns] if turn.response]
         elif debate.turns and claim in unplayed:
-            log.warning("a debate given twice, the first counts: %s", claim)
+            copies += 1
+    if copies:
+        warn(f"debates given twice, the first counts: {copies}")
     expected = turns * len(claims)
     yes = count_yes(verdicts, criteria)[:, 0].tolist()
     shares = {key: count / expected for key, count in zip(criteria.keys, yes, strict=True)}
     mean = fmean(shares.values())
     counts = {
         "missing responses": max(0, expected - len(responses)),
+        "empty responses": sum(is_blank(response.content) for response in responses),
         "responses over 60 words": sum(
             count_words(response.content) > WORDS for response in responses
         ),
@@ -144,7 +153,7 @@ def evaluate_debaters(
     }
     for name, count in counts.items():
         if count:
-            log.warning("%s: %d of %d", name, count, expected)
+            warn(f"{name}: {count} of {expected}")
     measures = {**shares, MEAN: mean, **counts, "judge": judged_by}
     write_text(out / PROTOTEXT, "".join(starmap(measure, measures.items())))
     return (
@@ -153,9 +162,9 @@ def evaluate_debaters(
     )
 
 
-def _warn_of(bad: files.BadLines) -> None:
-    """Log how many lines of a run are invalid, or on other debates: they are lost debates."""
+def _warn_of(bad: files.BadLines, warn: Warn) -> None:
+    """Say how many lines of a run are invalid, or on other debates: they are lost debates."""
     if bad.count:
-        log.warning("lines that count as lost debates: %s", bad)
+        warn(f"lines that count as lost debates: {bad}")
     if bad.empty:
-        log.warning("empty lines left out: %s", bad.say_empty())
+        warn(f"empty lines left out: {bad.say_empty()}")
