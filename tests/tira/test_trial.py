@@ -137,6 +137,7 @@ def test_the_image_gets_the_file_of_a_plugin_and_the_collection(plugin: Path) ->
     software = load(Path("tira.yml")).find("mine")
     assert software.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
     plugin.write_text(f"{PLUGIN}# changed\n")
+    touche_rad("submit mine", err=f"{copy} is not brief.py; to renew it: cp brief.py {copy}\n")
     save_plugin()
     assert copy.read_text() == plugin.read_text()
 

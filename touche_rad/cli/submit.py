@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import filecmp
 import os
 import re
 import shlex
@@ -76,6 +77,9 @@ def submit_command(options: SubmitOptions) -> int:
     for copy in copies:
         if not copy.is_file():
             raise UserError(f"{copy}: not found: the image takes it from there: copy it there")
+        original = repository / copy.name
+        if original.is_file() and not filecmp.cmp(original, copy):
+            say(f"{copy} is not {original}; to renew it: cp {original} {copy}", Label.WARNING)
     judge = re.search(r" -j '?([\w-]+)", software.command)
     plugin = registered("judge").get(judge[1]) if judge else None
     reads_index = plugin is None or "index" in plugin.uses
