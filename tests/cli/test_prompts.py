@@ -138,4 +138,4 @@ def test_files_that_cannot_replace_a_prompt_are_refused(tmp_path: Path) -> None:
     (folder / "writing.jinja").rename(folder / "writting.jinja")
     assert "'writing'" in refusal("-O", f"prompts={folder}")
     assert "nothing" in refusal("-O", f"prompts={tmp_path / 'nothing'}")
-    assert "not empty" in refusal("-o", str(folder))
+    assert "exists already" in refusal("-o", str(folder))

@@ -71,6 +71,8 @@ def continues_only_if_undone(
     ended = run()
     assert ended.code == 0, ended.err
     assert read_status("out.jsonl")["resumed"] > 0
+    changed.write_text(text)
+    assert f"out.jsonl exists already: {named}" in run().error
 
 
 def install(site: Path, name: str, module: str, entry_point: str = "") -> Path:

@@ -16,6 +16,7 @@ from touche_rad.cli.program import command
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files.documents import FIELDS
+from touche_rad.files.outputs import REPLACE_OUTPUT
 from touche_rad.files.transcripts import read_utterances
 from touche_rad.plugins import (
     Annotator,
@@ -179,7 +180,7 @@ def _build(
     elif vectors is None and annotator is None:
         arguments_wanted = expected()
         if arguments_wanted is None or not backend.holds(place, arguments_wanted):
-            raise UserError(f"{place} exists already; replace it with --replace")
+            raise UserError(f"{place} exists already: {REPLACE_OUTPUT}")
         say(f"{place} has these arguments already")
 
     if vectors is not None:

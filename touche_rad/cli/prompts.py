@@ -20,6 +20,7 @@ from touche_rad.criteria import Unit
 from touche_rad.debate import Debate, Verdicts
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, nearest
+from touche_rad.files.outputs import check_output
 from touche_rad.files.records import make_folder
 from touche_rad.models import Model, ModelError
 from touche_rad.models.examples import Examples, PluginRequest
@@ -98,8 +99,7 @@ def prompts_command(options: PromptsOptions) -> None:
         # Copy the prompt files of a plugin to a new folder.
         folder = options.output
         paths = prompt_files(plugin.factory).values()
-        if folder.exists() and any(folder.iterdir()):
-            raise UserError(f"{folder}: the folder is not empty; choose another one")
+        check_output(folder, replace=False, fix="choose another folder with -o")
         if not paths:
             raise OptionError(
                 f"{plugin.name} has no prompt files of its own; leave out -o to see its prompts"

@@ -14,7 +14,7 @@ import hashlib
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
@@ -40,6 +40,7 @@ from touche_rad.files.records import (
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 2
+REPLACE_OUTPUT: Final = "replace it with --replace, or choose another output"
 OTHER_STATUS: Final = "the status beside it is of another file"
 
 
@@ -47,7 +48,7 @@ def check_output(
     path: Place | None,
     *,
     replace: bool,
-    fix: str = "replace it with --replace, or choose another output",
+    fix: str = REPLACE_OUTPUT,
 ) -> None:
     """Raise an error if a file or a folder holds something and must not be replaced.
 
@@ -179,6 +180,7 @@ class Setup(TypedDict, total=False):
     demo: bool
     criteria: Mapping[str, Any]
     judged: Mapping[str, Any]
+    command: Sequence[str]
 
 
 class _ModelName(BaseModel):
@@ -264,6 +266,8 @@ class Status(BaseModel, frozen=True):
     identity: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Identity))] = {}
     judged: Annotated[Mapping[str, Any], BeforeValidator(_check_judged)] = {}
     """The status of the debates that this run judged: it may lie in another folder."""
+    command: tuple[str, ...] = ()
+    """The input and the options of the command; `./` stands for the folder of the output."""
     usage: Annotated[Mapping[str, Any], BeforeValidator(partial(_check, _Usage))] = {}
     """Cost of model calls in this process; without the cost of an earlier, interrupted run."""
     started: AwareDatetime

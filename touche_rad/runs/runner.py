@@ -23,8 +23,9 @@ import anyio
 from touche_rad import __version__, files, session
 from touche_rad.errors import InputError, UserError, WorkError, why
 from touche_rad.events import Event, EventKind
-from touche_rad.files.append_log import IDENTITY, AppendLog, is_begun
+from touche_rad.files.append_log import IDENTITY, AppendLog, is_begun, refuse_other_identity
 from touche_rad.files.outputs import (
+    REPLACE_OUTPUT,
     STATUS,
     State,
     Status,
@@ -111,8 +112,12 @@ async def run_work(
         if is_ours and is_kept and not (options.restart or output.log_path.exists()):
             return Status.model_validate(read_status(out))
         continues = not options.restart and is_begun(output.log_path, output.identity)
-        if out.is_file() and not (continues or is_ours):
-            files.check_output(out, replace=options.replace)
+        if out.is_file() and not (continues or is_ours or options.replace):
+            earlier = read_status(out).get(IDENTITY, output.identity)
+            refuse_other_identity(
+                f"{out} exists already:", earlier, output.identity, REPLACE_OUTPUT
+            )
+            files.check_output(out, replace=False)
         total, output.copies = count_units(work.units(options.bad))
         if not total:
             raise InputError(work.source, "expected at least one debate, found none")

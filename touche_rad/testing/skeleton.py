@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from touche_rad.criteria import shipped_names
 from touche_rad.errors import UserError
+from touche_rad.files.outputs import check_output
 from touche_rad.files.records import write_text
 from touche_rad.plugins.registry import registered
 from touche_rad.text import filled_template
@@ -56,8 +57,7 @@ def write_criteria(name: str, path: Path) -> None:
     """Write a file of criteria with a question of each kind."""
     if not _NAME.fullmatch(name) or name in shipped_names():
         raise UserError(f"{name!r}: expected a new name such as my-criteria: a-z, 0-9, hyphens")
-    if path.exists():
-        raise UserError(f"{path} exists already: choose another file with -o")
+    check_output(path, replace=False, fix="choose another file with -o")
     _write("criteria.toml", path, name=name)
 
 
