@@ -87,7 +87,11 @@ def _write(place: Path, text: str) -> Path:
         (JSON + '{"docno": 8}\n', ("--map", "docno=id,contents=text"), "own:2: contents: "),
         (JSON + JSON.replace("save", "eat"), ("--map", "docno=id,contents=text"), "own:2: id: "),
         (JSON, ("--map", "docno=name"), "--map docno=name"),
-        ("TOPIC_DESCRIPTION\tUSER\nZoos are bad\tbase-user\n", (), "got claims"),
+        (
+            "TOPIC_DESCRIPTION\tUSER\nZoos are bad\tbase-user\n",
+            (),
+            "got claims: touche-rad simulate ",
+        ),
     ],
 )
 def test_a_wrong_line_is_named_with_its_field(

@@ -218,7 +218,7 @@ def test_bad_lines_are_refused_with_the_command_that_repairs_them() -> None:
     byte, cut = ended.err.splitlines()
     assert "byte.jsonl:3: " in byte
     assert "cut.jsonl:3: " in cut
-    assert "check cut.jsonl --input INPUT says how to repair it (" in cut
+    assert "check cut.jsonl says how to repair it (" in cut
 
 
 def test_skip_bad_keeps_the_places() -> None:

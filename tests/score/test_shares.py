@@ -238,7 +238,7 @@ def test_the_input_says_which_debates_each_run_must_have() -> None:
     on_page = Page("less.html").data["data-debates"]["claims"]
     numbered = [f"{place}. {claim}" for place, claim in enumerate(claims_of_input, 1)]
     assert on_page == numbered[2:]
-    touche_rad("score less.j.jsonl", out="check RUN --input INPUT names them")
+    touche_rad("score less.j.jsonl", out="check RUN --input CLAIMS names them")
     named = touche_rad("check less.j.jsonl --input", claims, code=1).out
     assert named.count("no debate on ") == 2
 
@@ -303,7 +303,7 @@ def test_pairs_compare_with_a_baseline() -> None:
         ("e.jsonl --correct", "--correct is not for runs without labels"),
         ("e.jsonl grounded.jsonl", "the last file must be"),
         ("empty", "expected a folder with runs"),
-        (f"{LABELS} e.jsonl", "the last file must be the labels"),
+        (f"{LABELS} e.jsonl", "(the labels last)"),
     ],
 )
 def test_what_has_no_shares_is_refused(words: str, part: str) -> None:

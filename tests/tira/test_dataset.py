@@ -125,7 +125,7 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(run: Path) ->
 @pytest.mark.parametrize(
     ("lines", "expected"),
     [
-        (["nonsense"], "--input INPUT says"),
+        (["nonsense"], "evaluations.jsonl says"),
         ([], "expected 20 lines"),
     ],
 )

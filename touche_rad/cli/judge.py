@@ -147,19 +147,14 @@ def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
 
 
 def _explain(error: InputError, source: Path) -> UserError:
-    """Return an error with what to do with contests, or with a damaged line of a run."""
+    """Return an error with what to do with a damaged line of a run."""
     from touche_rad import files
     from touche_rad.score.evaluations import REPAIR
     from touche_rad.score.validation import OFFICIAL
 
     with suppress(InputError):  # of a file that has no kind
-        kind = files.detect_kind(source)
-        if error.line and kind in OFFICIAL and source.suffix != ".gz":  # its rest is lost
-            fix = REPAIR.format(source)
-            return UserError(f"{error}{fix} (--skip-bad skips invalid lines)")
-        if kind is files.Kind.CONTESTS:
-            fix = "whole debates need a panel, such as -j grice (see: touche-rad list panels)"
-            return InputError(source, f"expected debates with responses, got contests: {fix}")
+        if error.line and files.detect_kind(source) in OFFICIAL:
+            return UserError(f"{error}{REPAIR.format(source)} (--skip-bad skips invalid lines)")
     return error
 
 

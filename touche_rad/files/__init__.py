@@ -23,6 +23,7 @@ from touche_rad.files.formats import (
     read_numbered,
     read_outcomes,
     read_views,
+    with_reader,
 )
 from touche_rad.files.labels import (
     Labels,
@@ -77,4 +78,5 @@ __all__ = [
     "response_line",
     "run_lines",
     "simulation_line",
+    "with_reader",
 ]

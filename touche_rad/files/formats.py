@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from enum import StrEnum
@@ -67,6 +68,27 @@ class Kind(StrEnum):
 
 DEBATES = frozenset((Kind.SIMULATIONS, Kind.ANNOTATED, Kind.CHAT, Kind.RESPONSES, Kind.EVALUATIONS))
 """The kinds that hold debates with turns."""
+
+
+_USES: Final = {
+    "evaluations": "score {}",
+    "chat messages": "respond {} -i INDEX -o RESPONSES",
+    "claims": "simulate {} -i INDEX -o SIMULATIONS",
+    "labels": "score EVALUATIONS {0} (the labels last), or report EVALUATIONS --labels {0}",
+    "arguments": "index {} -o INDEX",
+    "a TREC run": "score {} QRELS",
+    "qrels": "score RUN {0}, or report RUN --labels {0}",
+    "contests": "judge {} -j grice -o OUTCOMES",
+    "outcomes": "score {} CONTESTS",
+    "annotations": "score INDEX {}",
+}
+"""What reads a kind of file, other than debates."""
+
+
+def with_reader(path: Place, kind: Kind) -> str:
+    """Return the name of a kind, and a command that reads a file of it."""
+    use = _USES.get(kind, "judge {} -o EVALUATIONS").format(shlex.quote(str(path)))
+    return f"{kind.value}: touche-rad {use}"
 
 
 def detect_kind(path: Place) -> Kind:
@@ -185,7 +207,7 @@ class OpenFile:
         self.kind = _detect(path, first_lines, self.bad)
         if self.kind not in wanted:
             names = " or ".join(sorted(kind.value for kind in wanted))
-            raise InputError(path, f"expected {names}, got {self.kind.value}")
+            raise InputError(path, f"expected {names}, got {with_reader(path, self.kind)}")
 
     def numbered(self, read: Callable[[Line], T], lost: T | None = None) -> Iterator[tuple[int, T]]:
         """Read each line. With `lost`, it stands for an empty record and for each skipped line."""

@@ -129,8 +129,8 @@ def read_sources(
         if kind is Kind.OUTCOMES:
             return replace(source, judgements=list(files.read_outcomes(path, bad)))
         if kind is not Kind.RUN:
-            fix = ": give it with --labels" if kind in (Kind.LABELS, Kind.QRELS) else ""
-            raise InputError(path, f"expected a run (such as evaluations), got {kind.value}{fix}")
+            got = files.with_reader(path, kind)
+            raise InputError(path, f"expected a run (such as evaluations), got {got}")
         # The rankings are read later; here only bad lines are found.
         deque(files.read_run(path, bad), maxlen=0)
         return source

@@ -72,9 +72,8 @@ def score(
             runs, truth, criteria=criteria, policy=policy, exclude=exclude, **how
         )
     if kind is not files.Kind.QRELS:
-        fix = " (touche-rad judge makes evaluations)" if kind in files.DEBATES else ""
         raise UserError(
             f"{truth} contains {kind}: the last file must be labels, qrels, contests, annotations, "
-            f"or one of the evaluations, for their shares of yes{fix}"
+            "or one of the evaluations (touche-rad judge makes them), for their shares of yes"
         )
     return score_retrieval(runs, truth, measures=measures, **how)

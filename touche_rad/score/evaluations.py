@@ -27,7 +27,7 @@ from touche_rad.score.result import ProblemKind
 from touche_rad.text import count_words
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
-REPAIR = "; touche-rad check {} --input INPUT says how to repair it"
+REPAIR = "; touche-rad check {} says how to repair it"
 FILLED_IN: Final = "no verdict: it is missing in the run"
 """The fallback of a verdict that `check --fix` wrote where there was none."""
 _number = TypeAdapter(float)
@@ -142,13 +142,8 @@ def read_evaluated(
     rows = [row for row, _ in _rows(path, criteria, skipped)]
     if not any(row.turns for row in rows):
         kind = files.detect_kind(path)
-        fix = ""
-        if kind in files.DEBATES:
-            fix = f": run `touche-rad judge {path} -o EVALUATIONS` first"
-        if kind is files.Kind.LABELS:
-            fix = ": the last file must be the labels"
         if kind is not files.Kind.EVALUATIONS:  # else all its debates are lost
-            raise InputError(path, f"expected verdicts, got {kind.value}{fix}")
+            raise InputError(path, f"expected verdicts, got {files.with_reader(path, kind)}")
     criteria_of(criteria, path)  # refuses others
     # Read again, so that the caller learns of bad lines.
     if skipped.count:

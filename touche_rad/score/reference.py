@@ -169,7 +169,8 @@ class Reference:
             if row.id:
                 message += f" in debate {row.id!r}"
             if words in self._by_turn:
-                message += f": the run is in another order{REPAIR.format(path)}"
+                message += ": the run is in another order"
+                message += REPAIR.format(f"{path} --input {self.source}")
             else:
                 message += ": the run is not on the labelled debates"
             raise InputError(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")

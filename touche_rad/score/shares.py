@@ -163,7 +163,7 @@ class ShareReport(Report):
         text = self.judges or f"missing verdicts count as {missing_answer(self.criteria)}"
         if self.debates and not self.input_of_runs:
             text += (
-                "; score --debates INPUT counts all missing debates, and check RUN --input INPUT "
+                "; score --debates CLAIMS counts all missing debates, and check RUN --input CLAIMS "
                 "names them"
             )
         if self.truth:

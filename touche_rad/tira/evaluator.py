@@ -63,7 +63,7 @@ def evaluate_judges(run: Path, truths: Path, out: Path, warn: Warn, *, strict: b
         raise InputError(
             evaluations,
             f"expected {expected} lines, one for each debate, got {count}"
-            f"{REPAIR.format(evaluations)}",
+            + REPAIR.format(f"{evaluations} --input JUDGED_DEBATES"),
         )
     _warn_of(bad, warn)
     for line in report.warnings():
