@@ -155,7 +155,8 @@ def test_runs_are_called_by_their_files_with_their_plugins_below() -> None:
         write_records(f"{run}.status.json", status)
         runs.append(judge(run, "length", Path(f"{name}.jsonl")))
     page = report_page(runs)
-    abouts = {"team1": "grounded, judged by length", "team2": "verbatim, judged by length"}
+    length = "judged by length without an index (-i)"
+    abouts = {"team1": f"grounded, {length}", "team2": f"verbatim, {length}"}
     assert page.data["report"]["abouts"] == abouts
     assert "runs from different indexes: team1; team2" in page.words
     touche_rad("score", *runs, err="runs from different indexes: team1; team2")
@@ -259,7 +260,12 @@ def test_a_folder_and_those_in_it_are_read() -> None:
     report = Page(out).data["report"]
     files_of_page = {row[0]: row for row in report["files"]["rows"]}
     assert set(files_of_page) == {"of-length", "of-random", "broken", "none", "truth", "cup", *CUP}
-    assert files_of_page["of-length"][2:6] == ["evaluations", "", "length", 20]
+    assert files_of_page["of-length"][2:6] == [
+        "evaluations",
+        "",
+        "length without an index (-i)",
+        20,
+    ]
     assert files_of_page["broken"][2] == "cannot be read"
     assert files_of_page["broken"][-1] == 1, "a fault"
     assert [board["measure"] for board in report["boards"]] == ["rating", "mean F1"]
@@ -358,6 +364,9 @@ def test_what_the_input_does_not_have_is_on_no_tab(tmp_path: Path) -> None:
     assert table["values"] == [[1, 1]] * 11 + [[1, 0]]
     badges = page["report"]["badges"]
     assert badges["few"] == ["1 missing or lost debate", "#debates&verdict=none&run=few"]
+    moved = write_evaluations(tmp_path / "moved.jsonl", debates[11::-1])
+    report = report_page([moved], policy=Policy(debates=source)).data["report"]
+    assert report["faults"] == [["moved", 1, "the order is not the input's", ""]]
 
 
 def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:

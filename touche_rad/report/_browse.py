@@ -179,8 +179,7 @@ def _turns(
 
 def _hash(turn: Turn) -> str:
     """Return five hexadecimal digits, which hardly ever agree where responses differ."""
-    text = turn.answer
-    return f"{zlib.crc32(text.encode('utf-8', 'replace')) & 0xFFFFF:05x}"
+    return f"{zlib.crc32(turn.answer.encode('utf-8', 'replace')) & 0xFFFFF:05x}"
 
 
 def _about(criterion: Criterion) -> tuple[str, str, tuple[str, ...]]:

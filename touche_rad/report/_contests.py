@@ -14,7 +14,6 @@ from touche_rad.contests.two_sides import FALLBACK, debaters_of
 from touche_rad.files import BadLines, Judgement, Kind
 from touche_rad.report.boards import Board, csv_link, page_table
 from touche_rad.report.sources import Source
-from touche_rad.runs.jobs import index_in_words
 from touche_rad.score import kind_of, words
 from touche_rad.score.measures import mean
 from touche_rad.score.tables import NONE, csv_rows
@@ -37,12 +36,9 @@ def contest_records(
             contests[contest.id or str(number)] = contest
     judgements: dict[str, list[tuple[str, str, Judgement]]] = {}
     for source in sources:
-        identity = source.origin.status.get("identity")
-        index = index_in_words(identity) if identity else ""
         for judgement in source.judgements:
-            judgements.setdefault(judgement.id, []).append(
-                (source.name, f"{judgement.judge} {index}".rstrip(), judgement)
-            )
+            judge = source.origin.judge or judgement.judge
+            judgements.setdefault(judgement.id, []).append((source.name, judge, judgement))
     for key in judgements or contests:
         contest_of_key = contests.get(key)
         names = _names_of_debaters(contest_of_key) if contest_of_key else {}

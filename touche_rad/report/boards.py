@@ -217,8 +217,13 @@ def _judgements(report: JudgementReport) -> Board:
     names = [ranked.run for ranked in report.ranking]
     base = BASELINE if BASELINE in names else next(filter(report.is_baseline, names))
     shown = report.used(_MEASURES)
-    heads_of_details = ["criterion", "score", "yes where label no", "no where label yes"]
-    heads_of_details += shown.values()
+    heads_of_details = [
+        "criterion",
+        "score",
+        "yes where label no",
+        "no where label yes",
+        *shown.values(),
+    ]
     measured = [criterion for criterion in report.criteria if by_name[base, criterion.key].labelled]
     rows: list[Board] = []
     for ranked in report.ranking:
@@ -344,13 +349,11 @@ def _shares(report: ShareReport) -> Board:
         sizes = [str(of_runs[row["run"]]) for of_runs in counts.values()]
         rows.append({**row, "cells": [*(number(part.yes) for part in others), *sizes]})
     heads = [[share.criterion.title, share.category] for share in measured]
-    tables = []
-    if report.truth:
-        tables = [page_table("Notes", ["note"], [[note] for note in report.notes])]
+    notes = page_table("Notes", ["note"], [[note] for note in report.notes])
     heads += [[what, ""] for what in counts]
     base = next((row["run"] for row in rows if row["baseline"]), "")
     title = _against_baseline(report, base)
-    claim, claims = ("claim with labels", "claims with labels") if report.truth else ("claim", "")
+    of_labels = " with labels" if report.truth else ""
     pairs: Board = {}
     about_p = f" {_P_OF_BASELINE}" if report.baselines else ""
     if not title and (report.not_ranked or len(report.runs) == len(report.baselines) + 1):
@@ -363,20 +366,23 @@ def _shares(report: ShareReport) -> Board:
         rows,
         measure,
         text=text,
-        note=f"{count_of(report.claims, claim, claims)}. Mean of the criteria; {report.source}. "
-        f"{_drawn(report, 'claims')}{about_p}",
+        note=f"{count_of(report.claims, 'claim')}{of_labels}. Mean of the criteria; "
+        f"{report.source}. {_drawn(report, 'claims')}{about_p}",
         columns=heads,
-        tables=tables,
+        tables=[notes] if report.truth else [],
         **pairs,
     )
 
 
 def _retrieval(report: RetrievalReport) -> Board:
     """Show TREC runs that are scored against qrels."""
-    rows = []
-    for row, others in _ranked_rows(report, "value"):
-        texts = [f"{number(part.value)} {between(part.low, part.high)}" for part in others]
-        rows.append({**row, "cells": texts})
+    rows = [
+        {
+            **row,
+            "cells": [f"{number(part.value)} {between(part.low, part.high)}" for part in others],
+        }
+        for row, others in _ranked_rows(report, "value")
+    ]
     first, *others = report.measures
     return board(
         lead(rows, first),

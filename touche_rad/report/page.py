@@ -5,7 +5,7 @@ The page is data: its scripts make the views of it, and texts are only ever set 
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
@@ -77,7 +77,7 @@ from touche_rad.score.shares import (
     lacks_texts,
     shares_of_debates,
 )
-from touche_rad.score.validation import read_inputs
+from touche_rad.score.validation import OTHER_ORDER, check, read_inputs
 from touche_rad.score.words import faults_in_words, names_of
 from touche_rad.text import count_of, count_words, is_blank
 
@@ -219,13 +219,14 @@ def write_report(
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     texts_of_runs = responses_of(conversations, names_of_runs)
     if conversations:
-        responses["claims"] = verdicts_by_claim(all_topics, names_of_runs, lost_of_runs, criteria)
-        responses["lengths"] = lengths_of(texts_of_runs)
+        responses |= {
+            "claims": verdicts_by_claim(all_topics, names_of_runs, lost_of_runs, criteria),
+            "lengths": lengths_of(texts_of_runs),
+        }
         if not is_one_judge or labels:
             responses["agreement"] = agreement_of(conversations, raters_of(sources), criteria)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
-        if flagged:
-            warnings.append(flagged)
+        warnings += filter(None, [flagged])
         sections.append(
             _Section(
                 "debates",
@@ -235,13 +236,14 @@ def write_report(
     values: Mapping[str, Mapping[str, float]] = {}
     if isinstance(scored, RetrievalReport):
         values = {run: by_measure[scored.measures[0]] for run, by_measure in scored.values.items()}
-    for name, records in (
-        ("wholes", contest_records(sources, labels, bad)),
-        ("queries", query_records(sources, queries or {}, index, labels, bad, values)),
-    ):
-        section = _section(name, records)
-        if section:
-            sections.append(section)
+    queries_of_runs = query_records(sources, queries or {}, index, labels, bad, values)
+    sections += filter(
+        None,
+        (
+            _section("wholes", contest_records(sources, labels, bad)),
+            _section("queries", queries_of_runs),
+        ),
+    )
 
     if without_texts:
         warnings.append(f"without texts, so only scored: {names_of(without_texts)}")
@@ -252,6 +254,10 @@ def write_report(
         *_faults_of_sources(sources, skipped, {path.parent for path in ratings}, ranked),
         *_odd_responses(texts_of_runs),
     ]
+    if inputs and not labels:  # of labels, the scores say it
+        for source in sources:
+            if source.debates and OTHER_ORDER in check(source.path, source=policy.debates).faults:
+                all_faults.append(RunFault(source.name, 1, OTHER_ORDER))
     if scored is not None:
         # What the reader lists; of missing turns only those that a debate itself says it has.
         listed = ["lost debate", "missing debate", MISSING_OR_LOST, "missing verdict"]
@@ -284,12 +290,10 @@ def write_report(
                 )
             )
 
-    faulty: Counter[str] = Counter()
-    kinds_of: dict[str, Counter[tuple[str, str]]] = {}
+    kinds_of: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
     for fault in all_faults:
-        faulty[fault.run] += fault.number
         if fault.number:
-            kinds_of.setdefault(fault.run, Counter())[fault.what, fault.link] += fault.number
+            kinds_of[fault.run][fault.what, fault.link] += fault.number
     cost_heads, cost_rows = costs_of(costs or files_of_runs)
     data = {
         "title": title or "touche-rad report",
@@ -303,7 +307,7 @@ def write_report(
         "files": page_table(
             "Files",
             _FILE_HEADS,
-            [[*row, faulty[row[0]]] for row in rows_of_files],
+            [[*row, kinds_of[row[0]].total()] for row in rows_of_files],
         ),
         **responses,
     }
@@ -364,7 +368,7 @@ def _files(
             [str(origin.status.get("finished") or "")[:16].replace("T", " "), "num"],
             source.kind.value,
             origin.plugin("debater"),
-            origin.plugin("judge"),
+            origin.judge,
             len(source.debates or source.contests or source.judgements),
             source.path.name,
             [source.sha256, "num hash"],
@@ -471,9 +475,11 @@ def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], see
         islands.append((f"data-{section.name}", Markup(section.index)))
         for number, part in enumerate(section.parts):
             parts[f"{section.name[0]}{number}"] = part
-    for name in ("claims", "agreement", "cost", "files"):
-        if data.get(name):
-            tabs[name] = name.capitalize()
+    tabs |= {
+        name: name.capitalize()
+        for name in ("claims", "agreement", "cost", "files")
+        if data.get(name)
+    }
     is_file = out.is_file() or (not out.is_dir() and out.suffix.lower() in (".html", ".htm"))
     if is_file:
         islands += [(f"part-{name}", Markup(part)) for name, part in parts.items()]

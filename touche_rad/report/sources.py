@@ -25,6 +25,7 @@ from touche_rad.files.outputs import (
 from touche_rad.files.simulations import debater_of, fallback_of
 from touche_rad.frozen import frozen
 from touche_rad.report.calls import calls
+from touche_rad.runs.jobs import index_in_words
 from touche_rad.score import kind_of
 from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
@@ -46,8 +47,7 @@ class RunOrigin:
     @property
     def judged(self) -> Mapping[str, Any]:
         """The status of the debates of a judge's run."""
-        judged: Mapping[str, Any] = self.status.get("judged", {})
-        return judged
+        return dict(self.status.get("judged", {}))
 
     def plugin(self, kind: str) -> str:
         """Return the debater or the judge, with its model; empty if nothing names one."""
@@ -55,10 +55,16 @@ class RunOrigin:
         return plugin or (self.debater if kind == "debater" else "")
 
     @property
+    def judge(self) -> str:
+        """The judge, with its model and whether it had an index."""
+        judge = self.plugin("judge")
+        return judge and f"{judge} {index_in_words(self.status.get('identity', {}))}"
+
+    @property
     def about(self) -> str:
         """Who answered and who judged, as far as statuses say it."""
-        judge = self.plugin("judge")
-        return ", ".join(filter(None, (self.plugin("debater"), judge and f"judged by {judge}")))
+        judged = self.judge and f"judged by {self.judge}"
+        return ", ".join(filter(None, (self.plugin("debater"), judged)))
 
     @property
     def fallbacks(self) -> dict[Result, tuple[int, int]]:
@@ -169,11 +175,11 @@ def debates_of(
         for line, (debate, verdicts) in enumerate(source.debates, 1):
             if not debate.turns:  # it is lost
                 continue
-            fallbacks = {
+            fallbacks = frozenset(
                 at
                 for at, turn in enumerate(debate.turns)
                 if turn.response is not None and fallback_of(turn.response.extra)
-            }
+            )
             if not verdicts and source.kind is Kind.EVALUATIONS:
                 verdicts = ({},)
             yield DebateOfRun(
@@ -182,7 +188,7 @@ def debates_of(
                 verdicts,
                 labels_by_words.get(digests(debate, unit), ()),
                 run_calls,
-                frozenset(fallbacks),
+                fallbacks,
                 unit,
                 line,
             )
