@@ -82,12 +82,13 @@ IS_WHOLE = """() => document.querySelector('#where').textContent === 'verbatim a
     document.querySelector('#composer').getBoundingClientRect().top + 1"""
 """Whether the message box says who answers, and hides nothing of the last turn."""
 OPENED = """(topics) => {
-  const lefts = () => topics.map((topic) => topic.getBoundingClientRect().x).join();
+  const lefts = () => topics.map((topic) => topic.getBoundingClientRect().x);
   const before = lefts();
-  topics[0].querySelector("details").open = true;
-  return before === lefts();
+  topics[1].parentElement.open = true;
+  const claims = topics[1].nextElementSibling.getBoundingClientRect();
+  return String(before) === String(lefts()) && claims.x === before[0];
 }"""
-"""Whether all topics stay in their columns when the first one is opened."""
+"""Whether all topics stay in their columns when one is opened, and its claims have the whole width."""
 
 
 class Slow:
@@ -311,6 +312,9 @@ def test_a_debate_is_played_compared_branched_reopened_and_exported(
     _press(page, 2, "Continue with this of verbatim")
     assert_count(page, "#t4 [aria-label$=verbatim]:has([aria-pressed=true])", 1)
     page.wait_for_function(IS_WHOLE)
+    shared = open_page(page.url)
+    _wait(shared, "[aria-label$=verbatim] .foot")
+    assert shared.locator("[name=first]").input_value() == "verbatim"
     _branch(page, 1)
     assert_count(page, "#t2 [aria-label$=grounded]:has([aria-pressed=true])", 1)
     _branch(page, 2)
@@ -386,12 +390,13 @@ def test_typed_text_survives_a_dead_server(open_page: OpenPage, app: FastAPI) ->
 @pytest.mark.parametrize("size", [LAPTOP, TABLET, PHONE], ids=["laptop", "tablet", "phone"])
 def test_turns_fit_the_window(open_page: OpenPage, url: str, size: Any, dark: bool) -> None:
     page = open_page(url, viewport=size, dark=dark)
-    assert page.eval_on_selector_all(".topics li", OPENED)
+    assert page.eval_on_selector_all(".topics summary", OPENED)
     assert_accessible(page)
     page.locator("#find").fill("TOPIC 59")  # only 60 of 62 are listed
     _wait_for_text(page, "Write what you believe about it.")
     page.locator("#find").fill("zoos")
     page.locator(".topics button:visible").click()
+    _wait_for_text(page, "Change it, or press Send.")
     _send(page, "", 0)
     _send(page, "But breeding programs rarely release any animal.", 1)
     heights = "all => all.map(element => element.offsetHeight)"

@@ -163,8 +163,12 @@
     }
     state = { ...opened, written: debate };
     state.at = last(state.at);
-    // A link opens with the debaters of its last turn.
-    const debaters = state.turns[state.at]?.answers.map(({ debater }) => debater) ?? [];
+    // A link opens with the debaters of its last turn, first the one that continues.
+    const turn = state.turns[state.at];
+    const debaters = turn?.answers.map(({ debater }) => debater) ?? [];
+    if (turn?.pick) {
+      debaters.reverse();
+    }
     if (isNew && debaters.length && debaters.every((name) => setup.debaters.includes(name))) {
       select([...debaters, ""]);
       remember();
@@ -198,10 +202,10 @@
   const shortOf = ({ say: text }) => rad.short(text, 80);
   const textOf = (citation) => citation.parts.map(([text]) => text).join("");
 
-  /* Topics of the collection, each with first claims. */
   const Topics = ({ names }) => {
     const begin = (claim) => {
       write(claim);
+      say("Change it, or press Send.");
       $("say").focus();
     };
     return html`<ul class="topics">
@@ -442,7 +446,7 @@
             })}`
           }
         </div>
-        <div class="bubble user text">${turn.say}</div>
+        <div class="bubble user text" tabindex=${turn.say.length > 300 ? 0 : null}>${turn.say}</div>
       </div>
       <div class="replies">
         ${turn.answers.map(
@@ -482,12 +486,6 @@
           ${problem.again && html`<button onClick=${problem.again}>Try again</button>`}`,
       $("problem"),
     );
-    // The keyboard scrolls a long message.
-    for (const bubble of document.querySelectorAll(".bubble.user, #problem .text")) {
-      if (bubble.scrollHeight > bubble.clientHeight) {
-        bubble.tabIndex = 0;
-      }
-    }
     tick();
   };
   const say = (text) => {
