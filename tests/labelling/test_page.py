@@ -174,6 +174,7 @@ def test_two_people_label_by_keys_and_a_third_one_settles(open_page: OpenPage, n
             page = open_page(address)
             for turn in range(1, turns + 1):
                 wait_for_turn(page, turn, turns)
+                assert page.locator(".hint").bounding_box()["y"] < 200
                 # How many answers differ would tell what the others answered.
                 assert page.locator("#to-settle").text_content() == "Settle"
                 press(page, *keys[:-1], final, "Enter")
