@@ -58,6 +58,33 @@ HAS_ROOM = """({ scrollWidth, clientWidth, children }) => scrollWidth <= clientW
     .every((head) => parseFloat(getComputedStyle(head).paddingRight) >= 4) &&
   [...children[0].querySelectorAll('.ranking small')].every((head) => {
     head.style.overflowWrap = 'normal'; return head.scrollWidth <= head.clientWidth; })"""
+LABELS_ARE_APART = """() => [40, 60, 90, 120].every((width) => {
+  const range = new Range();
+  document.querySelector('.axis').style.cssText = `min-width: ${width}px; max-width: ${width}px`;
+  const labels = [...document.querySelectorAll('.axis i')].flatMap((label) => {
+    range.selectNodeContents(label);
+    const text = [...range.getClientRects()].at(-1);
+    return text?.top < label.getBoundingClientRect().bottom ? text : [];
+  });
+  return labels.length && labels.every(({ left }, at) => !at || left >= labels[at - 1].right);
+})"""
+WORDS_ARE_WHOLE = """() => {
+  const range = new Range();
+  const texts = document.createTreeWalker(document.querySelector('main'), NodeFilter.SHOW_TEXT);
+  const isWhole = ({ 0: word, index }) => {
+    range.setStart(texts.currentNode, index);
+    range.setEnd(texts.currentNode, index + word.length);
+    return range.getClientRects().length < 2;
+  };
+  while (texts.nextNode()) {
+    if (![...texts.currentNode.data.matchAll(/\\w+/g)].every(isWhole)) return false;
+  }
+  return true;
+}"""
+LOOK = """(element, part) => {
+  const { content, backgroundColor } = getComputedStyle(element, part);
+  return content + backgroundColor;
+}"""
 POSITION = "document.querySelector('.pager .soft')?.textContent.match(/^\\D+ (\\d+ of \\d+)/)?.[1]"
 TAB_STOPS = """() => [...document.querySelectorAll('a[href], button, input, select, summary, [tabindex]')]
   .filter(element => element.tabIndex >= 0 && element.checkVisibility()).length"""
@@ -97,6 +124,8 @@ def debaters(tmp_path_factory: pytest.TempPathFactory) -> str:
     second = write_evaluations(
         folder / "two.jsonl", [make_debate(*changed), make_debate(*TURNS, claim="Same.")], 0.9
     )
+    text = second.read_text("utf-8").replace("0.9", "0.1", 8).replace("0.1", "0.9", 4)
+    second.write_text(text, "utf-8")
     return address_of([first, second], folder / "report.html")
 
 
@@ -190,14 +219,22 @@ def test_runs_with_long_names_fit_and_debates_of_many_say_that_others_can_be_sel
 ) -> None:
     runs = [
         write_evaluations(
-            tmp_path / f"debater_with_a_model_and_{name}_arguments.jsonl",
+            tmp_path / f"{name}.jsonl",
             [make_debate(("Why?", name, "t"), claim=claim) for claim in "0123456789"],
         )
-        for name in "abcd"
+        for name in (
+            "a-debater-with-a-model-of-many-arguments-and-debates",
+            "debater_with_a_large_language_model_and_b_arguments",
+            "debater_with_a_large_language_model_and_c_arguments",
+            "d",
+        )
     ]
     page = open_page(address_of(runs, tmp_path / "r.html"))
     page.get_by_text("All measures", exact=True).first.click()
     assert page.locator("details thead th").last.evaluate(IS_IN_VIEW)
+    assert page.locator(".ranking small").last.bounding_box()["height"] < 70
+    page.set_viewport_size(PHONE)
+    assert page.evaluate(WORDS_ARE_WHOLE)
     go_to(page, "Debates")
     page.wait_for_selector(".reader > .soft:has-text('3 of 4 runs shown; select others')")
 
@@ -223,6 +260,8 @@ def test_runs_are_compared_where_they_differ(open_page: OpenPage, debaters: str)
     assert_count(page, ".turns button:not(.other)", 1)
     assert "Another answer." in page.locator(".compare > div").nth(1).inner_text()
     assert_count(page, "blockquote:visible", 1)  # the message once
+    assert_count(page, ".differs", 4)
+    assert page.get_by_text("A framed verdict differs from one.").is_visible()
     reopened = open_page(page.evaluate("location.href"))
     wait_for_position(reopened, "1 of 1")
     assert reopened.locator(".compare h3").all_inner_texts() == ["one", "two"]
@@ -292,7 +331,12 @@ def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
     open_page: OpenPage, judges: str
 ) -> None:
     page = open_page(judges)
-    page.get_by_role("button", name="kind", exact=True).click()
+    assert page.evaluate(LABELS_ARE_APART)
+    name = page.get_by_role("button", name="kind", exact=True)
+    assert "▸" in name.evaluate(LOOK, "::before")
+    name.click()
+    page.locator(".opened").hover()
+    assert page.locator("tr:has(.opened)").evaluate(LOOK) == name.evaluate(LOOK)
     link = page.locator(".opened a[href*='maxim=quality'][href*='label=no']")
     count = int(link.inner_text())
     link.click()
@@ -338,6 +382,7 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     records[0]["simulation"]["configuration"]["maxTurns"] = 5
     short = write_records(tmp_path / "short.jsonl", records[0])
     page = open_page(address_of([short], tmp_path / "r.html"))
+    assert page.get_by_text("short: missing turns, which count as no: 2").is_visible()
     page.get_by_label("short: 2 missing turns").click()
     page.get_by_text("short has no turn 4.").wait_for()
 

@@ -59,8 +59,7 @@ rad.address = {
 };
 
 /* Keys: rad.keys({ "j": ["Next turn", next], "Shift+1": [...]); rad.keys.clear() forgets them.
-   Letters and signs are named as typed; digits as "1" and "Shift+1" on any keyboard.
-   Keys do nothing while the reader types in a field. "?" shows all of them. */
+   Letters and signs are named as typed; digits as "1" and "Shift+1" on any keyboard. */
 {
   const actions = new Map();
   const typing = (target) =>

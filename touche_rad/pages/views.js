@@ -2,12 +2,19 @@
 /* Views: rad.html`<p>${text}</p>` makes elements with Preact. Texts are only ever set as texts. */
 {
   const { h, render } = preact;
-  const shown = (child) =>
-    Array.isArray(child)
-      ? child.map(shown)
-      : typeof child === "string"
-        ? rad.visible(child)
-        : child;
+  /* A long name breaks behind its underscores. */
+  const broken = (part, at) => [at > 0 && h("wbr"), part];
+  const shown = (child) => {
+    if (Array.isArray(child)) {
+      return child.map(shown);
+    }
+    return typeof child === "string"
+      ? rad
+          .visible(child)
+          .split(/(?<=_)/)
+          .map(broken)
+      : child;
+  };
   /* No text can become markup, a script, or a link that leaves the page. */
   const make = (tag, props, ...children) => {
     if (tag === "button") {
@@ -158,8 +165,9 @@
       >
     </p>`;
 
+  const same = (text) => text;
   /* An answer of pages.marks.marked_answer. */
-  rad.Answer = ({ answer, scope, find = (text) => text }) =>
+  rad.Answer = ({ answer, scope, find = same }) =>
     html`<p class="answer text">
       ${answer.sentences.map(
         (sentence, at) =>
@@ -182,7 +190,7 @@
       )}
     </p>`;
   /* An argument's text: [[text, numbers of the sentences that it supports]]. */
-  rad.Marked = ({ parts, scope, find = (text) => text }) =>
+  rad.Marked = ({ parts, scope, find = same }) =>
     html`<span class="text"
       >${parts.map(([text, numbers]) =>
         numbers.length
@@ -193,7 +201,7 @@
       )}</span
     >`;
   /* A cited argument; one that is quoted in full is not repeated. */
-  rad.Citation = ({ citation, scope, find = (text) => text, isQuoted, isBrief }) => {
+  rad.Citation = ({ citation, scope, find = same, isQuoted, isBrief }) => {
     const { number, id, parts, topic, attacks, path } = citation;
     const cut = isBrief && attacks.match(/^(.{40,70})\s(.{40,})/su);
     return html`<article

@@ -90,7 +90,6 @@ rad.report = { data: rad.island("report"), tabs: {} };
     background: `color-mix(in srgb, var(--accent) ${Math.round(38 * Math.max(share || 0, 0))}%, transparent)`,
   });
 
-  /* Faults of some runs or all. */
   report.Faults = ({ runs }) =>
     report.data.faults.map(
       ([name, , text, href]) =>
@@ -99,7 +98,6 @@ rad.report = { data: rad.island("report"), tabs: {} };
           <b>${name}: </b>${report.hasDebates && href ? html`<a href=${href}>${text}</a>` : text}
         </p>`,
     );
-  /* A part that is wider than the page. */
   report.Scroll = ({ name, children }) =>
     html`<div class="scroll" tabindex="0" role="group" aria-label=${name}>${children}</div>`;
   /* A table of boards.page_table; on phones a row is a card. A cell: text, number, null, or

@@ -189,34 +189,36 @@ rad.report.tabs.debates = () => {
     const isAlike = columns.every((column) => labelOf(column).join() === letters.join());
     const label =
       isLabelled && isAlike && letters.map((letter, at) => letter !== "-" && answerOf(letter, at));
-    const rows = columns.flatMap(({ debate, record, turn }) =>
-      (record.judged || [])
+    const lettersOf = ({ debate, turn }, run) => keys.map((_, at) => debate.letter(run, turn, at));
+    const judged = columns.flatMap((column) =>
+      (column.record.judged || [])
         .filter(([run]) => runs.includes(run))
-        .map(([run, scores, reasons]) => {
-          const expected = labelOf({ debate, turn });
-          const said = keys.map((_, at) => debate.letter(run, turn, at));
-          const labelled = range(keys.length).filter((at) => expected[at] !== "-");
-          const right = labelled.filter((at) => said[at] === expected[at]);
-          return {
-            run,
-            said,
-            name: names[run],
-            about: judges[names[run]],
-            verdicts: said.map((letter, at) => ({
-              ...answerOf(letter, at),
-              name: titles[at],
-              score: scores[at],
-              rationale: reasons[at],
-              differs: letter !== "-" && labelled.includes(at) && !right.includes(at),
-            })),
-            end: `${right.length} of ${labelled.length}`,
-          };
-        }),
+        .map((verdicts) => [column, ...verdicts]),
     );
     const first = Math.max(
       0,
-      rows.findIndex(({ name }) => name === state.run),
+      judged.findIndex(([, run]) => names[run] === state.run),
     );
+    const rows = judged.map(([column, run, scores, reasons]) => {
+      const said = lettersOf(column, run);
+      const expected = isLabelled ? labelOf(column) : lettersOf(...judged[first]);
+      const compared = range(keys.length).filter((at) => expected[at] !== "-");
+      const right = compared.filter((at) => said[at] === expected[at]);
+      return {
+        run,
+        said,
+        name: names[run],
+        about: judges[names[run]],
+        verdicts: said.map((letter, at) => ({
+          ...answerOf(letter, at),
+          name: titles[at],
+          score: scores[at],
+          rationale: reasons[at],
+          differs: letter !== "-" && compared.includes(at) && !right.includes(at),
+        })),
+        end: `${right.length} of ${compared.length}`,
+      };
+    });
     /* The criterion of the filter, or that differs. */
     const isOpen = (key, at) =>
       state.maxim
@@ -246,7 +248,7 @@ rad.report.tabs.debates = () => {
           key="${first}.${column}"
           start="${first}.${column}"
           end=${isLabelled && rows.length > 0 && "right"}
-          differs="from the label"
+          differs="from ${isLabelled ? "the label" : rows[first].name}"
           more=${(row) => html`<${Calls} calls=${calls.filter(([run]) => run === row.run)} />`}
         />`
       } <${Calls} calls=${calls.filter(([run]) => !rows.some((row) => row.run === run))} />`;

@@ -41,12 +41,12 @@
   };
   const ticks = (low, high) => {
     const power = 10 ** Math.floor(Math.log10(high - low || 1));
-    const step = [0.1, 0.2, 0.5, 1, 2]
+    const step = [0.2, 0.5, 1, 2]
       .map((size) => size * power)
       .find((size) => (high - low) / size <= 5);
     const first = Math.ceil(low / step);
     const size = Math.floor(high / step) - first + 1;
-    const digits = step < 0.1 ? 2 : Number(step < 1);
+    const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
     return range(size).map((at) => [(first + at) * step, number((first + at) * step, digits)]);
   };
   const Details = ({ row, board }) => {
@@ -204,13 +204,19 @@
                 ${
                   values.length > 0 &&
                   ticks(low, high).map(
-                    ([tick, text]) =>
+                    ([tick, text], place, [[first]]) =>
                       at(tick) < 94 - 4 * text.length &&
-                      html`<i style=${{ left: `${at(tick)}%` }}>${text}</i>`,
+                      html`<i
+                        style=${{
+                          left: `${at(tick)}%`,
+                          width: place ? `${(at(tick) - at(first)) / place}%` : "auto",
+                        }}
+                        >​${text}</i
+                      >`,
                   )
                 }
               </td>
-              ${columns.map(([head, sub]) => html`<th scope="col" class="num more">${head}${sub && html`<small>${sub}</small>`}</th>`)}
+              ${columns.map(([head, sub]) => html`<th scope="col" class="num more">${head}${sub && html`<small style=${{ "--size": sub.length }}>${sub}</small>`}</th>`)}
             </tr>
           </thead>
           <tbody>
@@ -236,7 +242,10 @@
   const Ranking = () =>
     data.boards.map((board, at) => {
       const whole = data.faults
-        .filter(([, size, text]) => text.startsWith(`${size} of ${size} `))
+        .filter(
+          ([, size, text]) =>
+            text.startsWith(`${size} of ${size} `) || text.includes("count as no"),
+        )
         .map(([name, , text]) => `${name}: ${text}`);
       const cautions = [...(at ? [] : [...data.warnings, ...whole]), ...board.warnings].map(
         (text) => html`<p class="soft caution">${text}</p>`,

@@ -96,10 +96,9 @@
     const reader = rad.useRef();
     const list = rad.useRef();
     rad.useEffect(() => {
-      const bar = document.querySelector(".bar").offsetHeight;
       const { top } = reader.current.getBoundingClientRect();
-      if (top < bar || top > innerHeight / 2) {
-        scrollTo(0, scrollY + top - bar - 8);
+      if (top < 50 || top > innerHeight / 2) {
+        reader.current.scrollIntoView();
       }
       const { offsetTop = 0 } = list.current.querySelector("[aria-current]")?.parentElement || {};
       const { scrollTop, clientHeight } = list.current;
