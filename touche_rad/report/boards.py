@@ -376,13 +376,10 @@ def _shares(report: ShareReport) -> Board:
 
 def _retrieval(report: RetrievalReport) -> Board:
     """Show TREC runs that are scored against qrels."""
-    rows = [
-        {
-            **row,
-            "cells": [f"{number(part.value)} {between(part.low, part.high)}" for part in others],
-        }
-        for row, others in _ranked_rows(report, "value")
-    ]
+    rows = []
+    for row, others in _ranked_rows(report, "value"):
+        texts = [f"{number(part.value)} {between(part.low, part.high)}" for part in others]
+        rows.append({**row, "cells": texts})
     first, *others = report.measures
     return board(
         lead(rows, first),
