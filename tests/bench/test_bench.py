@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 import shutil
 import tomllib
 from pathlib import Path
@@ -321,7 +322,8 @@ def test_judge_with_only_fallback_verdicts_counts_neither_in_mean_nor_ranking(be
         server.always = scripted.fails(400)
         broken = f'broken = {{ plugin = "zsl", model = "{server.url}#bad" }}'
         plan.write_text(plan.read_text().replace('"length" }', f'"length", {broken} }}'))
-        ended = touche_rad("bench run", bench, code=1)
+        ended = touche_rad("bench run", bench, code=1, env={"COLUMNS": "70"})
+    assert re.search("^rank  run .* manner", ended.out, re.MULTILINE), "all criteria have room"
     after = read_json(bench / "results" / "figures.json")
     assert after["debaters"][0]["judges"].pop("broken") is None
     assert after["debaters"] == before["debaters"]

@@ -176,6 +176,8 @@ def test_a_turn_without_its_answer_is_a_no_but_for_the_last_of_a_recorded_debate
     write_records("cut.jsonl", first, *others)
     judged = touche_rad("judge cut.jsonl -o cut.j.jsonl --json").json
     assert judged["notes"][1:] == notes
+    checked = touche_rad("check cut.j.jsonl", code=None).out
+    assert ("turns; the others count as no" in checked) == bool(notes)
 
 
 def test_a_changed_claim_changes_no_other_run_and_gives_no_rank() -> None:
@@ -266,6 +268,7 @@ def test_fallback_answers_are_named() -> None:
         assert "1 of 20 answers are fall" in ended.err
         finding = {"judge": -1, "score": 0}.get(call.split()[0])
         assert finding is None or "share of yes" in ended.out.splitlines()[finding]
+    touche_rad("check late.j.jsonl", code=None, out="the answer is empty")
     causes = frames.responses("late.j.jsonl")["fallback"].tolist()
     assert causes == ["timeout", *[""] * 19]
 

@@ -117,6 +117,7 @@ def test_a_debate_that_is_there_twice_is_named(lines: list[str]) -> None:
     assert findings(run) == twice
     assert findings(run, "--input", CLAIMS)[1:] == twice
     source.write_text("".join([*CLAIM_LINES[:5], *CLAIM_LINES[4:]]))
+    touche_rad("check", run, code=1, out="a debate is given twice")
     touche_rad("check", run, "--input", source)  # the input has it twice, too
     source.write_text(f"{CLAIM_LINES[0]}Cats purr.\tbase\n")
     touche_rad("check", run, "--input", source, code=1, out="\nCheck --input")

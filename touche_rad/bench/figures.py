@@ -114,9 +114,9 @@ class Figures(Printed):
         for row, debater in zip(table.rows, self.debaters, strict=True):
             by_judge = [number(debater.judges[judge], 3) for judge in judges]
             counts = [f"{debater.words:.1f}", str(debater.fallbacks)]
-            rows.append([*row[:4], *by_judge, *row[4:end], *counts])
-        heads = [*table.heads[:4], *judges, *table.heads[4:end], "words", "fallbacks"]
-        return Table(heads, rows, name=1, optional=len(heads) - 4)
+            rows.append([*row[:end], *by_judge, *counts])
+        heads = [*table.heads[:end], *judges, "words", "fallbacks"]
+        return Table(heads, rows, name=1, optional=len(heads) - end)
 
 
 def compute(plan_file: PlanFile, results: Path) -> Figures:

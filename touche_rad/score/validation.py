@@ -39,6 +39,7 @@ from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
 from touche_rad.runs.judging import VERDICTS
+from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import FILLED_IN, debate_of
 from touche_rad.score.words import names_of
 from touche_rad.text import clean, count_of, count_words, excerpt, is_blank, printable
@@ -57,7 +58,7 @@ Level = Literal["fault", "warning"]
 UNFIT: Final = "not fit to upload: "
 """The kinds of issues on how a run was made begin with it."""
 DEMO: Final = f"{UNFIT}demo index"
-TWICE: Final = "a debate twice"
+TWICE: Final = "a debate is given twice"
 MISSING: Final = "a debate is missing"
 OTHER_ORDER: Final = "the order is not the input's"
 FOREIGN: Final = "the run is on other "
@@ -305,9 +306,11 @@ def check(
         level: Level = "warning" if evaluation is not None else "fault"
         unit = evaluation.criteria.unit if evaluation is not None else "response"
         # Verdicts are on the answered turns; a run of debates gets a fault for each other one.
-        present = len(debate.turns) if evaluation is None else len(debate.views(unit))
-        if unit == "response" and 0 < present < turns:
-            message = f"{present} of {turns} turns; the others count as no"
+        judged = DebateOfRun(0, debate, unit=unit)
+        present = len(debate.turns) if evaluation is None else len(judged.places)
+        expected = len(judged.expected)
+        if debate.turns and present < expected:
+            message = f"{present} of {expected} turns; the others count as no"
             result.add(number, "turns are missing", message, level)
         if result.official and debate.wire and not isinstance(files.configured(debate), dict):
             message = "TIRA refuses a line without simulation.configuration"
