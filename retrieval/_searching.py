@@ -37,7 +37,7 @@ class Searcher:
         return [
             Hit(argument=argument, score=score, rank=rank, path=path)
             for rank, (argument, (_, score)) in enumerate(zip(arguments, scores, strict=True))
-            if argument is not None
+            if argument
         ]
 
     def pipeline(self, k: int = 100) -> Searching:

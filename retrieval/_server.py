@@ -60,7 +60,7 @@ class Connections:
     def close(self) -> None:
         """Close all connections; a later request opens new ones."""
         client = self._clients.pop(os.getpid(), None)
-        if client is not None:
+        if client:
             session.run(client.aclose)
 
 

@@ -180,7 +180,7 @@ class Debate(Record):
         texts = []
         for turn in self.turns:
             texts.append((USER, turn.utterance))
-            if turn.response is not None:
+            if turn.response:
                 texts.append((SYSTEM, turn.response.content))
         return texts
 
@@ -225,7 +225,7 @@ class Debate(Record):
             return self.replace(claim="", description="", user="").as_served(characters)
         texts = [self.motion, *(turn.utterance for turn in self.turns)]
         for turn in self.turns:
-            if turn.response is not None:
+            if turn.response:
                 texts.append(turn.response.content)
                 texts += [argument.text for argument in turn.response.arguments]
         if max(map(len, texts)) <= characters:
@@ -233,7 +233,7 @@ class Debate(Record):
         turns: list[Turn] = []
         for turn in self.turns:
             fields: dict[str, object] = {"utterance": turn.utterance[:characters]}
-            if turn.response is not None:
+            if turn.response:
                 content = turn.response.content[:characters]
                 arguments = tuple(
                     argument.replace(text=argument.text[:characters])

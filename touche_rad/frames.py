@@ -72,7 +72,7 @@ def responses(*runs: File) -> DataFrame:
     for run, name, debate_of_run in _named_debates(runs):
         debate = debate_of_run.debate
         for at, turn in enumerate(debate.turns):
-            if turn.response is not None:
+            if turn.response:
                 rows.append(
                     {
                         "run": run,

@@ -91,7 +91,7 @@ class EvidenceSearch:
     def sources(self) -> list[str]:
         """The names of the sources."""
         names = ["argument index"] if self.index is not None else []
-        return names + ([self.web.place] if self.web is not None else [])
+        return names + ([self.web.place] if self.web else [])
 
     async def search(
         self, queries: Sequence[Sequence[str]], speeches: Sequence[str] = ()
@@ -125,7 +125,7 @@ class EvidenceSearch:
                         for hit in hits
                     ]
                 )
-        if self.web is not None:
+        if self.web:
             results = await search_all(self.web, list(by_query), most)
             faults += [results.fault] if results.fault else []
             for lists, pages in zip(by_query.values(), results.pages, strict=False):

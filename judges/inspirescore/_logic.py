@@ -91,7 +91,7 @@ class LogicChecker:
             concluding = await ask_in_parts(
                 concluding, options.batch, self._infer, lambda logic, why: replace(logic, fault=why)
             )
-        if self.solver is not None:
+        if self.solver:
             concluding = await anyio.to_thread.run_sync(
                 _solve, self.solver, concluding, abandon_on_cancel=True
             )

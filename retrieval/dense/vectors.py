@@ -68,7 +68,7 @@ def add_vectors(
             for part in in_parts(distinct, BLOCK):
                 blocks.append(encoder.passages(part))
                 done += len(blocks[-1])
-                if report is not None:
+                if report:
                     report(done, total)
             encoded = (*encoded, field)
             dimension = about.dimension if about else 0

@@ -124,7 +124,7 @@ async def annotate(
             texts = [store.at(number).text for number in range(start, min(start + size, total))]
 
             def report_block(count: int, before: int = start) -> None:
-                if report is not None:
+                if report:
                     report(min(before + count, total), total)
 
             annotations = list(await annotator.annotate_all(texts, report_block))

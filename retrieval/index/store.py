@@ -97,7 +97,7 @@ def verify(
         path = folder / name
         if name.startswith(begin) and not (path.is_file() and sha256_of(path) == checksum):
             raise UserError(f"{folder}: {name} is missing or has changed: make it again")
-    if mark is not None:
+    if mark:
         with suppress(OSError):
             make_folder(mark.parent)
             mark.touch()

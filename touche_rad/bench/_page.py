@@ -25,7 +25,7 @@ def write_pages(plan_file: PlanFile, results: Path, figures: Figures) -> Path:
     plan = plan_file.plan
     title = plan.pages.title or plan.name
     boards: list[Board] = []
-    if figures.judges is not None:
+    if figures.judges:
         boards += boards_of(figures.judges)
         boards[0]["warnings"] = [*figures.not_scored, *judges_without_index(plan_file)]
         page = write_report(
@@ -45,11 +45,11 @@ def write_pages(plan_file: PlanFile, results: Path, figures: Figures) -> Path:
     runs: list[Path] = []
     numbers: dict[str, list[str]] = {}  # the runs of each debater, as the reader counts them
     for cell in cells:
-        if isinstance(cell, VerdictCell) and cell.of is not None:
+        if isinstance(cell, VerdictCell) and cell.of:
             numbers.setdefault(cell.of.entry.name, []).append(str(len(runs)))
             runs.append(results / cell.path)
     shares = figures.shares
-    assert shares is not None
+    assert shares
     (of_debaters,) = boards_of(shares)
     of_debaters["warnings"] = judge_warnings(plan_file, results)
     # Add what only a bench knows of its debaters: plugin, words, and the shares by entry.

@@ -88,23 +88,23 @@ class Figures(Printed):
 
     def parts(self) -> Iterator[Part]:
         """Yield the ranking of the debaters, and what the names of the entries mean."""
-        if self.shares is not None:
+        if self.shares:
             yield self.shares.sentences()
             yield self.board()
         yield [f"{kind} {name}: {text}" for name, kind, text in self.entries if name != text]
-        if self.shares is not None:
+        if self.shares:
             claims = f"{self.name}: {self.claims} claims; {self.shares.source}"
             yield Notes([*rank_notes(self.shares), claims, self.shares.drawn("claims")])
 
     @property
     def not_scored(self) -> list[str]:
         """Which judges have no scores on the labelled debates, and why."""
-        refused = self.judges.refused if self.judges is not None else {}
+        refused = self.judges.refused if self.judges else {}
         return [f"not scored: {run}: {error}" for run, error in refused.items()]
 
     def board(self) -> Table:
         """Return the ranked table with columns of the judges, words and fallbacks."""
-        assert self.shares is not None
+        assert self.shares
         table = self.shares.board()
         judges = list(self.debaters[0].judges)
         if len(judges) == 1:  # its shares are the means
@@ -216,7 +216,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
                         responses[name] += 1
                         words[name] += count_words(turn.response.content)
             fallbacks[name] += count_replaced(read_status(path).get("fallbacks", ()))[ANSWERS]
-        elif run.of is not None:
+        elif run.of:
             if not _is_broken(path):
                 sound_judges.add(name)
             evaluations = files.read_evaluations(path, criteria=criteria)

@@ -113,7 +113,7 @@ def _entry_record(entry: PluginEntry[object]) -> dict[str, Any]:
     folder = entry.configured.prompts
     prompts = {}
     for name, bundled in sorted(prompt_files(plugin.factory).items()):
-        path = folder / bundled.name if folder is not None else bundled
+        path = folder / bundled.name if folder else bundled
         prompts[name] = sha256_of(path if path.is_file() else bundled)
     return {
         "plugin": plugin.name,

@@ -104,7 +104,7 @@ class Bench:
         sizes: dict[str, int] = {}
         for key, read in (("claims", files.read_claims), ("debates", files.read_debates)):
             path = self.plan_file.data.get(key)
-            if path is not None:
+            if path:
                 sizes[key] = sum(1 for _ in read(path))
                 if not sizes[key]:
                     raise InputError(path, "expected at least one debate, found none")
@@ -137,7 +137,7 @@ class Bench:
         job: JobSpec
         if isinstance(cell, DebateCell):
             user_model = self._model(cell.user, cell.seed)
-            if model is not None and user_model is not None:
+            if model and user_model:
                 user_model = user_model.copy(usage=model.usage)  # the status has that of both
             job = SimulateJob(
                 source=source,

@@ -128,7 +128,7 @@ def call_context(**values: Any) -> Iterator[None]:
 def begin_use(observe: Observe | None = None) -> ModelUse:
     """Return the use of another answer or verdict, with the observer of the current one."""
     outer = current_context().use
-    return ModelUse(observe=observe or (outer.observe if outer is not None else None))
+    return ModelUse(observe=observe or (outer.observe if outer else None))
 
 
 def report_without_model(error: Exception) -> None:
@@ -138,7 +138,7 @@ def report_without_model(error: Exception) -> None:
     counts the result as a fallback. A result whose model calls all failed is counted anyway.
     """
     use = current_context().use
-    if use is not None:
+    if use:
         use.without = error
 
 
@@ -193,7 +193,7 @@ class _ThreadCall:
         """
         self.is_abandoned = True
         close = getattr(self.result, "close", None)
-        if close is not None and inspect.isawaitable(self.result):
+        if close and inspect.isawaitable(self.result):
             close()
 
 

@@ -48,7 +48,7 @@ def audit_command(options: AuditOptions) -> int:
     from touche_rad.files.records import write_text
     from touche_rad.score.audit import audit
 
-    out = options.output / "audit.json" if options.output is not None else None
+    out = options.output / "audit.json" if options.output else None
     bad = files.BadLines(skip=options.skip_bad)
     texts = options.plugin_options["judge"]
     judges: dict[str, Configured[LoadedJudge]] = {}
@@ -56,7 +56,7 @@ def audit_command(options: AuditOptions) -> int:
         judge = spec.with_options(texts).configure("judge")
         judges[str(spec) if judge.tag in judges else judge.tag] = judge
     with prepare.open_session(options, *judges.values(), out=out) as session:
-        if session.model is not None:
+        if session.model:
             session.model.begin_trace()
         with progress("auditing", describe=partial(prepare.calls_so_far, session.model)) as report:
             work = partial(
@@ -76,7 +76,7 @@ def audit_command(options: AuditOptions) -> int:
         click.echo(as_json)
     else:
         print_parts(result.parts())
-    if out is not None:
+    if out:
         write_text(out, as_json + "\n")
         say(out, Label.WRITTEN)
     if bad.count:

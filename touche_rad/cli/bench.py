@@ -101,11 +101,11 @@ def new(options: BenchNewOptions) -> None:
     check_output(folder, replace=options.replace)
     if (options.labels is None) != (options.debates is None):
         raise OptionError("give --debates and --labels together")
-    if options.claims is not None and options.index is None:
+    if options.claims and options.index is None:
         raise UserError(prepare.NO_INDEX)
     # Files that are not named are the demo's, but its labels do not belong to other claims.
     data = {"claims": options.claims or demo_file("claims.tsv")}
-    if options.labels is not None and options.debates is not None:
+    if options.labels and options.debates:
         data |= {"debates": options.debates, "labels": options.labels}
     elif options.claims is None:
         data |= {"debates": demo_file("debates.jsonl"), "labels": demo_file("labels.jsonl")}
@@ -159,7 +159,7 @@ def run(options: BenchRunOptions) -> int:
         from touche_rad.cli.paper_table import run_table
 
         return run_table(options)
-    if options.data is not None or options.model_of or options.votes:
+    if options.data or options.model_of or options.votes:
         raise OptionError("--data, --model-of and --votes are for tables of papers")
     path = options.plan
     results = options.output
@@ -198,7 +198,7 @@ def run(options: BenchRunOptions) -> int:
         print_json(figures.to_json())
     else:
         tables = [figures.lines(terminal_width())]
-        if figures.judges is not None:
+        if figures.judges:
             tables.append([*figures.judges.lines(terminal_width()), *figures.not_scored])
         click.echo("\n\n".join("\n".join(lines) for lines in tables if lines))
     return show_end(bench, ["bench", "verify", options.output or options.plan])
@@ -253,7 +253,7 @@ class _Models:
         """Check the endpoint of each model before anything is played."""
         for name in dict.fromkeys(models):
             model = self.open(name, None, 0)
-            if model is not None:
+            if model:
                 prepare.check_model(model, self.options)
 
 
@@ -295,7 +295,7 @@ def run_plan(
         bench = Bench(plan_file, results, index, models.open, partial(say, quiet=options.quiet))
         models.check(used)
         for user in plan_file.users:
-            if user.choice.endpoint is not None:
+            if user.choice.endpoint:
                 prepare.check_user(user.choice.endpoint, options, must_answer=True)
         locked.enter_context(alone_in(results))
         with progress("playing and judging") as report:

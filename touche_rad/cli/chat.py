@@ -87,8 +87,8 @@ class Chat:
             debater, session.services, options.max_words, options.deadline
         )
         self._failures = FailureLog(shows=False)  # the notices of the answers name them
-        self._judge_name = f"judge {judge.tag}" if judge is not None else "no judge"
-        self._judge = judge.make(session.services) if judge is not None else None
+        self._judge_name = f"judge {judge.tag}" if judge else "no judge"
+        self._judge = judge.make(session.services) if judge else None
         self._console = open_console()
         self._debate = Debate()
 
@@ -134,7 +134,7 @@ class Chat:
 
         # Above the answer stands that it is from a fallback.
         notices = [event.text for event in answer.events]
-        if answer.fallback is not None:
+        if answer.fallback:
             notices = [answer.fallback.notice]
         for notice in notices:
             self._say(f"note: {notice}", style="yellow")
@@ -150,7 +150,7 @@ class Chat:
         limit = f" of {self._options.max_words}" if self._options.max_words else ""
         self._say(f"{count_words(response.content)}{limit} words", "  ")
 
-        if self._judge is not None:
+        if self._judge:
             with self._working(self._judge_name):
                 verdicts = self._session.run(
                     partial(

@@ -158,7 +158,7 @@ def evaluate(options: EvaluateOptions) -> None:
     out = options.output
     warn = partial(say, label=Label.WARNING)
     if any(detect_kind(path) is Kind.LABELS for path in truths.glob("*.jsonl")):
-        if options.judge is not None:
+        if options.judge:
             raise UserError(f"-j is for runs of debaters, and {truths} has labels: leave it out")
         result = evaluator.evaluate_judges(options.run, truths, out, warn, strict=options.strict)
     else:

@@ -142,7 +142,7 @@ async def print_explanations(
     for debate in debates:
         answer = await answerer.answer(debate, failures=failures)
         explanation = await explain(answer, debate, has_model=has_model)
-        if answer.fallback is not None:
+        if answer.fallback:
             good = False
             say(answer.fallback.notice, Label.WARNING)
             if strict:

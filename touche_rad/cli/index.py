@@ -105,7 +105,7 @@ def index_command(options: IndexOptions) -> None:
         # What can fail early is tried before the work of minutes or hours.
         annotator: Annotator | None = None
         annotator_spec = options.annotate
-        if annotator_spec is not None:
+        if annotator_spec:
             if not prepare.names_model(options):
                 raise UserError(f"index --annotate needs {A_MODEL}")
             annotator = find("annotator", annotator_spec.name).make(
@@ -193,7 +193,7 @@ def _build(
         else:
             say(f"{place} has vectors by {vectors.encoder} already")
 
-    if annotator is not None:
+    if annotator:
         start = time.monotonic()
         with progress("annotating") as report:
             count = backend.annotate(place, annotator, of=expected(), report=report)

@@ -98,7 +98,7 @@ def judge_command(options: JudgeOptions) -> int:
                 "judge", of_file, source, kinds, written, may_print=options.as_json
             )
             # After the lines, the warnings of the status are printed.
-            of_run = of_file if places.out is not None else replace(of_file, quiet=True)
+            of_run = of_file if places.out else replace(of_file, quiet=True)
             job = make_job(source=places.source, deadline=options.deadline)
             try:
                 code = run_files.run_on_files(
@@ -113,11 +113,11 @@ def judge_command(options: JudgeOptions) -> int:
                 refused.append(str(places.source))
                 code = error.exit_code
             else:
-                if places.out is not None:
+                if places.out:
                     sources[places.out] = places.source
             worst = max(worst, code)
 
-    if is_several and sources and options.output is not None:
+    if is_several and sources and options.output:
         next_step(["report", options.output, "-o", options.output / "report.html"])
     shows_result = options.as_json or not options.quiet
     if shows_result and not (options.dry_run or options.shard):

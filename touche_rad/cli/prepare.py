@@ -256,7 +256,7 @@ def check_model(model: Model, options: Common, *, must_answer: bool = True) -> N
     from touche_rad.models.errors import Unreachable
 
     error = _problem_of(model, options)
-    if error is not None:
+    if error:
         line = f"{error.problem}: {error}"
         cache = options.cache
         has_cache = cache is not None and cache.is_dir() and any(cache.iterdir())
@@ -369,7 +369,7 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Settings, dict[
 
 def calls_so_far(model: Model | None) -> str:
     """Return the number of model calls, for a progress bar."""
-    calls = model.usage.total.calls if model is not None else 0
+    calls = model.usage.total.calls if model else 0
     return f"{calls} calls" if calls else ""
 
 

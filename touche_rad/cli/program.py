@@ -78,7 +78,7 @@ class Command(click.Command):
     def invoke(self, ctx: click.Context) -> object:
         """Run the command."""
         settings = ctx.obj or SettingsFile()
-        if settings.path is not None:
+        if settings.path:
             _check_keys(ctx, settings.path, settings.table)
         elif not settings.is_step and Path(DEFAULT_FILE).is_file():
             say(
@@ -157,7 +157,7 @@ def _use_global_option(ctx: click.Context, parameter: click.Parameter, value: An
 
     # The program has used the variables of --config and --plugin before its command reads them.
     source = ctx.get_parameter_source(name)
-    if ctx.parent is not None and source is not ParameterSource.COMMANDLINE:
+    if ctx.parent and source is not ParameterSource.COMMANDLINE:
         return
     from touche_rad.plugins import import_plugins
 
@@ -351,7 +351,7 @@ def run(
         return error.exit_code
     except click.ClickException as error:
         ctx = error.ctx if isinstance(error, click.UsageError) else None
-        hint = f" (see: {ctx.command_path} --help)" if ctx is not None else ""
+        hint = f" (see: {ctx.command_path} --help)" if ctx else ""
         return _fail(f"{error.format_message()}{hint}", error.exit_code)
     except ToucheRadError as error:
         if error.__cause__ is not None:

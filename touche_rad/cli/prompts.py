@@ -95,7 +95,7 @@ def prompts_command(options: PromptsOptions) -> None:
     if name not in plugins:
         raise OptionError(f"no plugin {name!r} has prompts{nearest(name, plugins)}")
     plugin = plugins[name]
-    if options.output is not None:
+    if options.output:
         # Copy the prompt files of a plugin to a new folder.
         folder = options.output
         paths = prompt_files(plugin.factory).values()
@@ -153,7 +153,7 @@ async def _answer_or_judge(plugin: object, debate: Debate, unit: Unit) -> None:
             await call(plugin.answer, debate.before_response())
         elif isinstance(plugin, LoadedJudge):
             verdicts: Sequence[Verdicts] | None = None
-            if plugin.judge_all is not None and unit == "response":
+            if plugin.judge_all and unit == "response":
                 verdicts = await call(plugin.judge_all, debate)
             if not verdicts:
                 await call(plugin.judge, debate.views(unit)[-1])

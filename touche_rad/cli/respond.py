@@ -117,7 +117,7 @@ def respond_command(options: RespondOptions) -> int:
             # No failure is shown: the notices say it.
             partial(answerer.answer, debate, failures=FailureLog(shows=False))
         )
-    if answer.fallback is not None:
+    if answer.fallback:
         say(answer.fallback.notice, Label.WARNING)
         if options.strict:
             return 1
@@ -134,7 +134,7 @@ def respond_command(options: RespondOptions) -> int:
                 say(event.text, Label.NOTE, quiet=False)
     if session.model is None and debater.plugin.uses_model and sys.stdout.isatty():
         say(prepare.SIDE_UNKNOWN, Label.NOTE)
-    return 1 if answer.fallback is not None else 0
+    return 1 if answer.fallback else 0
 
 
 def _each_turn(source: Path | None) -> Iterator[Debate]:

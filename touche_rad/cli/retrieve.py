@@ -67,7 +67,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
         if is_blank(utterance):
             raise UserError("retrieve --say: expected a text, got only blanks")
         queries = [("1", utterance)]
-    elif options.queries is not None:
+    elif options.queries:
         queries = list(read_queries(options.queries))
         dataset = _dataset_of(options.queries)
     is_on_screen = utterance is not None or options.explain
@@ -108,7 +108,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
                 }
             )
         records.append({"id": query_id, "query": query, "hits": hit_records})
-    if output is not None or not (is_on_screen or options.as_json):
+    if output or not (is_on_screen or options.as_json):
         with files.atomic_write(output or "-") as stream:
             stream.writelines(line + "\n" for line in files.run_lines(rows))
     if options.as_json:
@@ -119,7 +119,7 @@ def retrieve_command(options: RetrieveOptions) -> None:
 
     if utterance is None:
         say(f"{len(rows)} hits for {len(queries)} queries by {tag}")
-    if output is not None:
+    if output:
         say(output, Label.WRITTEN)
         next_step(["score", output, f"{dataset}/qrels" if dataset else "QRELS"])
 

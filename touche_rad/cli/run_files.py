@@ -119,7 +119,7 @@ def find_places(
             )
         out = Path(output_folder, f"{kind}.jsonl")
         status = Path(output_folder, "status.json")
-    elif out is not None:
+    elif out:
         from touche_rad.files.records import STANDARD_OUTPUT
 
         if str(out) in STANDARD_OUTPUT or not out.name:
@@ -238,7 +238,7 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
             settings, _ = model_settings(options.plugin_options["model"], options.seed)
             session.model = Model(Examples(varied=True), settings=settings)
         work = job.open(session.services)
-        usage = session.model.usage if session.model is not None else None
+        usage = session.model.usage if session.model else None
         result = session.run(
             partial(sample, work, usage, bad=files.BadLines(skip=options.skip_bad))
         )
@@ -265,7 +265,7 @@ def end_of_run(status: Status, out: Path | None) -> int:
     kinds = all_replaced(status.fallbacks, status.counts)
     if not kinds or tira_takes(out):
         return 0
-    place = f" in {out}" if out is not None else ""
+    place = f" in {out}" if out else ""
     say(
         f"all {kinds[0]}{place} are fallbacks or missing: correct the cause that a "
         "warning above names (touche-rad doctor finds most), then run the same command again",

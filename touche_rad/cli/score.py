@@ -118,11 +118,11 @@ def score_command(options: ScoreOptions) -> int:
     if options.correct and not isinstance(report, ShareReport):
         from touche_rad.score.corrected import correct
 
-        if options.output is not None or options.pairs:
+        if options.output or options.pairs:
             raise OptionError("--correct cannot be used with -o or --pairs")
         report = correct(report)
     written: list[Path] = []
-    if options.output is not None:
+    if options.output:
         from touche_rad.score import JudgementReport, export
 
         if not isinstance(report, JudgementReport):

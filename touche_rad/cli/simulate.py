@@ -93,7 +93,7 @@ def simulate_command(options: SimulateOptions) -> int:
         turns=turns,
     )
     # Before the run, which may take hours.
-    if user.endpoint is not None and not options.dry_run:
+    if user.endpoint and not options.dry_run:
         prepare.check_user(user.endpoint, options, must_answer=not prepare.tira_takes(places.out))
     return run_files.run_on_files(job, options, places)
 
@@ -103,7 +103,7 @@ def _simulate_both_sides(options: SimulateOptions) -> int:
     from touche_rad.contests.two_sides import ContestsJob
 
     debaters = [prepare.find_debater(options.debater)]
-    if options.against is not None:
+    if options.against:
         opponent = prepare.find_debater(options.against)
         if opponent.tag != debaters[0].tag:
             debaters.append(opponent)

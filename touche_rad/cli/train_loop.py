@@ -175,7 +175,7 @@ def _check(words: Sequence[str]) -> None:
     arguments = list(words)
     while isinstance(command, click.Group):
         command = command.get_command(context, arguments.pop(0))
-    assert command is not None
+    assert command
     try:
         command.make_context(command.name, arguments, parent=context)
     except click.ClickException as error:

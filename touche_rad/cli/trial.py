@@ -156,7 +156,7 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
     # What the image takes is put where it takes it from.
     with _step("entry") as results:
         for plugin in plugins.values():
-            if plugin.file is not None:
+            if plugin.file:
                 results.append(_copy(plugin.file, repository / PLUGINS))
         results.append(_copy(collection, repository / COLLECTIONS))
         for name, software in entries.items():
@@ -219,7 +219,7 @@ def _entries(
         if options.save:
             name = f"{options.save}-judge" if entries else options.save
             earlier = submission.software.get(name)
-            if earlier is not None and earlier.command == software.command:
+            if earlier and earlier.command == software.command:
                 other_keys = earlier.model_dump(exclude_defaults=True)
                 software = software.model_copy(update=other_keys)
         entries[name] = software

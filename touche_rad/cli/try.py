@@ -95,9 +95,9 @@ def try_command(options: TryOptions) -> int:
         data = {"debates": debates, "labels": labels}
         fields["judges"] = names
     else:
-        if options.labels is not None:
+        if options.labels:
             raise OptionError("--labels is for a judge")
-        if options.on is not None and options.index is None:
+        if options.on and options.index is None:
             raise UserError(NO_INDEX)
         data = {"claims": options.on or demo_file("claims.tsv")}
         need_file(data["claims"])
@@ -142,7 +142,7 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
     from touche_rad.score.words import by_pair, probability
 
     report = figures.judges or figures.shares
-    assert report is not None
+    assert report
     table = report.board()
     if figures.judges is None:
         table = replace(figures.board(), optional=0)
@@ -151,7 +151,7 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
     for rank, name, *values in table.rows:
         compared = difference(tried, name)
         gap = [NONE] * 3  # to itself
-        if compared is not None:
+        if compared:
             gap = [
                 cell("{difference:+.3f}", compared),
                 interval_cell("[{low:+.3f}, {high:+.3f}]", compared),

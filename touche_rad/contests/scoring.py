@@ -85,7 +85,7 @@ def bias_row(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
         gold = gold_winners(contest, "general")
         if len(gold) == 1 and TIE not in gold:
             truth.append((contest, min(gold)))
-        swapped = judgement.swapped.winner if judgement.swapped is not None else None
+        swapped = judgement.swapped.winner if judgement.swapped else None
         if winner and swapped:
             flips.append(winner != swapped)
             stays.append(

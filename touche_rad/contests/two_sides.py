@@ -107,7 +107,7 @@ class Stage:
                     answer = await debaters[debater].answer(view, sided, failures=failures)
                     responses.append(answer.response)
                     extra = {}
-                    if answer.fallback is not None:
+                    if answer.fallback:
                         failures.check(answer.fallback)
                         fallbacks.append(replace(answer.fallback, what=SPEECHES))
                         extra[FALLBACK] = answer.fallback.source

@@ -250,7 +250,7 @@ def find_support(sentence: Words, text: Words, *, asks: bool = False) -> Support
             fault = Support(False, f"leaves out “{left_out}” behind it")
         else:
             return QUOTED
-    if fault is not None:
+    if fault:
         return fault
     if len(sentence.words) > LONGEST:
         return TOO_LONG

@@ -116,7 +116,7 @@ def messages_of(turns: Sequence[Turn]) -> list[JsonObject]:
     for turn in turns:
         rest = drop_keys(turn.rest, _MESSAGE)
         messages.append({"role": "user", "content": turn.utterance, **rest})
-        if turn.response is not None:
+        if turn.response:
             messages.append({**body_of(turn.response), "role": "assistant"})
     return messages
 
@@ -148,7 +148,7 @@ def response_of(line: Line) -> tuple[str, int, Debate]:
     """Parse one response: the debate's id, the turn, and the view that ends with the response."""
     record = validate(ResponseLine, line.value)
     request = Debate(id=record.debate, turns=record.messages)
-    if not request.turns or request.last.response is not None:
+    if not request.turns or request.last.response:
         raise FieldError("messages", "expected the last message to be the user's")
     turn = record.turn if "turn" in record.model_fields_set else len(request.turns) - 1
     if not isinstance(turn, int) or isinstance(turn, bool) or turn < 0:

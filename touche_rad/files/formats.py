@@ -223,12 +223,12 @@ class OpenFile:
             except FieldError as miss:
                 self.bad.report(at_line(self.path, number, miss))
                 continue
-            if lost is not None:
+            if lost:
                 yield from repeat((number, lost), self.bad.count - skipped)
                 skipped = self.bad.count
             assert result is not None
             yield number, result
-        if lost is not None:
+        if lost:
             yield from repeat((number, lost), self.bad.count - skipped)
 
     def each(self, read: Callable[[Line], T]) -> Iterator[T]:

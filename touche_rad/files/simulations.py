@@ -249,7 +249,7 @@ def body_of(response: Response) -> JsonObject:
 def user_turn(turn: Turn) -> JsonObject:
     """Write a turn in the official client's shape."""
     record = {**drop_keys(turn.rest, (SYSTEM,)), "utterance": turn.utterance}
-    if turn.response is not None:
+    if turn.response:
         record[SYSTEM] = system_response(turn.response)
     return record
 
@@ -453,7 +453,7 @@ def evaluation_of(line: Line, criteria: Criteria) -> Evaluation:
         verdicts: dict[str, Verdict] = {}
         for number, key in enumerate(criteria.keys):
             scored: Scored | None = getattr(turn, f"verdict_{number}")
-            if scored is not None:
+            if scored:
                 verdicts[key] = Verdict(
                     score=scored.score,
                     answer=getattr(scored, _ANSWER, None),

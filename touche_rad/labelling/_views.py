@@ -24,7 +24,7 @@ def turn_record(session: LabelSession, place: TurnPlace, *, settle: bool) -> dic
     text = view.last.utterance if unit == "user" else ""
     cited: list[str] = []
     unshown = 0
-    if unit == "response" and view.last.response is not None:
+    if unit == "response" and view.last.response:
         text = view.last.response.content
         arguments = view.last.response.arguments
         cited = [argument.text for argument in arguments[: sees.arguments]]

@@ -301,7 +301,7 @@ def _free_shares() -> list[float]:
 def _last_error(path: Path | None) -> str:
     """Return the last error of a log, or its last line, to show to a user."""
     lines: list[str] = []
-    if path is not None and path.is_file():
+    if path and path.is_file():
         with path.open("rb") as output:
             output.seek(max(0, path.stat().st_size - 20_000))
             text = output.read().decode("utf-8", "replace")

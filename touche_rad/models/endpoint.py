@@ -150,7 +150,7 @@ class Endpoint(Backend):
 
     async def close(self) -> None:
         """Close the connections."""
-        if self._opened is not None:
+        if self._opened:
             client = self._opened
             self._opened = None
             await client.aclose()

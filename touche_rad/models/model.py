@@ -135,13 +135,13 @@ class Model:
         # A plugin may change the folder of the process.
         trace = trace and trace.absolute()
         self._sender = Sender(self.backend, Trace(trace), anyio.Semaphore(at_once))
-        self._cache = Cache(cache.absolute()) if cache is not None else None
+        self._cache = Cache(cache.absolute()) if cache else None
         self._locks: WeakValueDictionary[str, anyio.Lock] = WeakValueDictionary()
         """One for each request that is being answered, by its key."""
 
     def begin_trace(self) -> None:
         """Delete the trace of an earlier run: a new run begins."""
-        if self._sender.trace.path is not None:
+        if self._sender.trace.path:
             self._sender.trace.path.unlink(missing_ok=True)
 
     def copy(
@@ -192,7 +192,7 @@ class Model:
 
     async def close(self) -> None:
         """Close connections and stop a server that was started."""
-        if self.backend is not None:
+        if self.backend:
             await self.backend.close()
 
     async def ask(
@@ -264,7 +264,7 @@ class Model:
                 results[place] = await calls[place]()
             except ModelError as error:
                 results[place] = error
-            if report is not None:
+            if report:
                 report(len(results), len(calls))
 
         async with anyio.create_task_group() as group:
@@ -316,7 +316,7 @@ class Model:
                 try:
                     answer = await self._send(call, question, body, messages, shorten)
                 except ModelError as error:
-                    if self.backend is not None:
+                    if self.backend:
                         self._cache.put(key, body, error.stored)
                     raise
                 return question.result(self._cache.put(key, body, answer))

@@ -59,7 +59,7 @@ class Prompt:
     def load(cls, package: str, name: str) -> Prompt:
         """Load `NAME.jinja` from the user's folder of the call context, or from a package."""
         folder = current_context().prompts
-        if folder is not None and (folder / f"{name}.jinja").is_file():
+        if folder and (folder / f"{name}.jinja").is_file():
             return _load(folder / f"{name}.jinja", f"{folder}/{name}")
         return _load(Path(str(files(package))) / f"{name}.jinja", f"{package}/{name}")
 
@@ -101,7 +101,7 @@ class Prompt:
     def messages(self, **values: object) -> tuple[Message, ...]:
         """Render the messages; a missing variable is a TypeError."""
         use = current_context().use
-        if use is not None:
+        if use:
             use.prompts.add(self.source)
         # A user's own prompt may leave out a variable of ours.
         missing = self.variables - set(values)
@@ -253,6 +253,6 @@ def render_dialogue(
     lines: list[str] = []
     for turn in debate.turns:
         lines.append(f"{user}: {clean(turn.utterance)[:max_letters]}")
-        if turn.response is not None and (last_response or turn is not debate.turns[-1]):
+        if turn.response and (last_response or turn is not debate.turns[-1]):
             lines.append(f"{system}: {clean(turn.response.content)[:max_letters]}")
     return lines

@@ -68,7 +68,7 @@ class Usage:
         """Add the cost of a call; its calls and tokens are in the total already."""
         self.total.add(replace(cost, calls=0, prompt_tokens=0, completion_tokens=0))
         self.steps[context.caller.plugin or "other"][step].add(cost)
-        if context.use is not None and context.use.observe is not None:
+        if context.use and context.use.observe:
             context.use.observe({"event": "model", "step": step, **cost.record()})
 
     def count_fault(self, error: ModelError) -> None:
@@ -125,11 +125,11 @@ class Call:
         except ModelError as error:
             call.cost.failures += 1
             usage.count_fault(error)
-            if context.use is not None:
+            if context.use:
                 context.use.failures.append(error)
             raise
         else:
-            if context.use is not None:
+            if context.use:
                 context.use.answered += 1
         finally:
             call.cost.seconds = time.monotonic() - begun
@@ -235,7 +235,7 @@ class Sender:
         """
         policy = RETRIES
         now = time.monotonic()
-        if self.error is not None and now - self._retried < _RETRY_AFTER:
+        if self.error and now - self._retried < _RETRY_AFTER:
             policy = replace(RETRIES, tries=1)
         else:
             self._retried = now
@@ -311,7 +311,7 @@ class Sender:
             call.usage.reserve()
             call.cost.calls += 1
             use = call.context.use
-            if use is not None and use.observe is not None:
+            if use and use.observe:
                 use.observe({"event": "asking", "step": call.step, "sent": call.cost.calls})
             thinks = thinks or self._thinks
             if thinks:

@@ -30,7 +30,7 @@ def marked_answer(response: Response, user: Sequence[str]) -> dict[str, Any]:
     for number, text in enumerate(sentences(response.content), 1):
         row = {"number": number, "text": text, "state": "free", "why": "", "source": None}
         finding = next((finding for finding in findings if finding.text.strip() in text), None)
-        if finding is not None:
+        if finding:
             findings.remove(finding)
             row["why"] = finding.support.why
             row["state"] = "supported" if finding.support.supported else "unsupported"
@@ -70,7 +70,7 @@ def shown_verdicts(
     rows: list[dict[str, object]] = []
     for criterion in criteria:
         verdict = verdicts.get(criterion.key)
-        if verdict is not None:
+        if verdict:
             row: dict[str, object] = {"name": criterion.title, "rationale": verdict.rationale}
             if criterion.key not in unscored:
                 yes = verdict.yes if criterion.answers.kind == "yes-no" else None

@@ -256,7 +256,7 @@ class Reproduction:
     def filled(self, text: str, row: PaperRow | None = None, seed: int = 0) -> str:
         """Return a text with its placeholders filled."""
         values = {"data": str(self.data), "out": str(self.out), "seed": str(seed)}
-        if row is not None:
+        if row:
             values["row"] = f"{row.file}-{seed}" if self.table.seeds > 1 else row.file
             values["name"] = row.name
             values["system"] = _fill(row.system, values)

@@ -120,7 +120,7 @@ class Texts(pt.Transformer):
         """Add the text of each argument; it is empty if the index does not contain it."""
         pt.validate.columns(inp, includes=["docno"], warn=False)
         arguments = (self.index.get(str(docno)) for docno in inp["docno"])
-        texts = [argument.text if argument is not None else "" for argument in arguments]
+        texts = [argument.text if argument else "" for argument in arguments]
         return inp.assign(text=texts)
 
 
@@ -182,7 +182,7 @@ def _debate_asked(row: Mapping[Hashable, Any]) -> Debate:
 def _debate_answered(row: Mapping[Hashable, Any]) -> Debate:
     debate = _debate_asked(row)
     answer = str(row["qanswer"])
-    if debate.last.response is not None and debate.last.response.content == answer:
+    if debate.last.response and debate.last.response.content == answer:
         return debate
     texts = [line for line in str(row.get("qcontext") or "").splitlines() if line.strip()]
     cited = tuple(Argument(id=str(number), text=text) for number, text in enumerate(texts, 1))

@@ -110,7 +110,7 @@ def refuse_files_outside(
             named.append(Path(file))
     for part in chain.from_iterable(map(with_named, plugins)):
         named += [path for _, path in named_files(part)]
-        if part.prompts is not None:
+        if part.prompts:
             named.append(part.prompts)
         place = part.folder
         profile = str(dict(part.options).get("profile"))
@@ -191,7 +191,7 @@ def _file_of(module: str) -> Path | None:
 def _place_of(module: str) -> Path | None:
     """Return the file of the top module of a module, or the folder of its package."""
     file = _file_of(module.partition(".")[0])
-    return file.parent if file is not None and file.name == "__init__.py" else file
+    return file.parent if file and file.name == "__init__.py" else file
 
 
 def _imported_beside(module: str) -> list[tuple[Path, Path]]:

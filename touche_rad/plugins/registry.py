@@ -408,7 +408,7 @@ class Configured(Generic[L]):
             raise WorkError(f"{who} cannot be made: {describe(error)}") from error
         wrapper: Callable[..., Any] | None = _LOADED.get(self.plugin.kind)
         loaded: L = instance
-        if wrapper is not None:
+        if wrapper:
             loaded = wrapper(instance, self.plugin.name, self.prompts)
         return loaded
 

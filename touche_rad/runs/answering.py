@@ -154,7 +154,7 @@ class Answerer:
             finally:
                 for of_other_plugin in use.fallbacks:
                     failures.add(*of_other_plugin)
-            if not place and use.failure is not None:
+            if not place and use.failure:
                 cause = use.failure
                 without_model = True
                 events.append(EventKind.WITHOUT_MODEL.event(f"{debater.name}: {describe(cause)}"))
@@ -204,7 +204,7 @@ def make_answerer(
         plugins.pop(selected)
     for name in packaged_table(__package__, "fallbacks.toml")["debaters"]:
         plugin = plugins.get(name)
-        if plugin is not None and not plugin.missing(index=services.index is not None):
+        if plugin and not plugin.missing(index=services.index is not None):
             shown_name = f"{name} without a model" if name == selected else name
             chain.append(FallbackDebater(shown_name, partial(plugin.make, without_model)))
     return Answerer(chain, services.index, max_words=max_words, deadline=deadline, within=within)
@@ -277,7 +277,7 @@ def guard(
                 texts = {name: clean(record[name]) for name in ("id", "text")}
                 argument = Argument(**{**texts, **valid})
         cited[citation.id] = argument
-    arguments = [argument for argument in cited.values() if argument is not None]
+    arguments = [argument for argument in cited.values() if argument]
 
     # A cut answer loses each argument that only the complete one uses. An answer uses an argument
     # if it contains a word that no other cited argument has. An argument that shares no such word

@@ -84,7 +84,7 @@ class JobSpec(ABC):
                 for name, annotations in annotations_of(services.index).items():
                     identity[f"annotations.{name}"] = annotations.fingerprint
         uses_model = any(configured.plugin.uses_model for configured in self.plugins)
-        if services.model is not None and uses_model:
+        if services.model and uses_model:
             identity["model"] = services.model.identity
         for configured in self.plugins:
             identity |= code_of(configured)

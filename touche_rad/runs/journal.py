@@ -56,7 +56,7 @@ class Journal(Generic[K]):
         self.log = log
         self.places: dict[K, int] = {}
         """Where each unit's record is: its first byte in the log, or its number in memory."""
-        if log is not None:
+        if log:
             for line in log.entries():
                 self.places[line.record[UNIT]] = line.offset
         self._records: list[JsonObject] = []
@@ -70,7 +70,7 @@ class Journal(Generic[K]):
             "events": map_texts([event.model_dump(mode="json") for event in done.events], redact),
             "fallbacks": map_texts([vars(fallback) for fallback in done.fallbacks], redact),
         }
-        if self.log is not None:
+        if self.log:
             self.places[unit] = self.log.append(record)
         else:
             self.places[unit] = len(self._records)
@@ -79,7 +79,7 @@ class Journal(Generic[K]):
     def read(self, units: Iterable[K]) -> Iterator[Done]:
         """Yield finished units, also when the log is closed."""
         places = [self.places[unit] for unit in units]
-        if self.log is not None:
+        if self.log:
             return map(parse_unit, read_at(self.log.path, places))
         return (parse_unit(self._records[place]) for place in places)
 

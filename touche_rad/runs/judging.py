@@ -103,7 +103,7 @@ def report_fallback(
     plugin's, and whoever called that one reports them.
     """
     outer = current_context().use
-    if outer is not None:
+    if outer:
         outer.add(use)
     else:
         for of_other_plugin in use.fallbacks:
@@ -121,7 +121,7 @@ def report_fallback(
         count=count,
         turn=turn,
     )
-    if outer is not None:
+    if outer:
         outer.fallbacks.append((fallback, cause))
     else:
         failures.add(fallback, cause)

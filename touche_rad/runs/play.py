@@ -70,7 +70,7 @@ def simulate(
             answer = await answerer.answer(debate, failures=failures)
             debate = debate.with_response(answer.response)
             events += (event.at(claim.id, turn) for event in (*utterance.events, *answer.events))
-            if answer.fallback is not None:
+            if answer.fallback:
                 fallbacks += failures.check(answer.fallback)
         configuration = {
             "topic": {"description": debate.claim},
@@ -130,7 +130,7 @@ def respond(
             answer = await answerer.answer(debate.before_response(turn), failures=failures)
             responses[turn] = answer.response
             events += (event.at(debate.id, turn) for event in answer.events)
-            if answer.fallback is not None:
+            if answer.fallback:
                 fallbacks += failures.check(answer.fallback)
         if shape == "responses":
             lines = [
@@ -235,7 +235,7 @@ class SimulateJob(_DebaterJob):
     def identity(self, services: Services) -> dict[str, Any]:
         """Return what decides the debates."""
         identity = super().identity(services)
-        if self.user_services is not None and self.user_services.model is not None:
+        if self.user_services and self.user_services.model:
             identity["user_model"] = self.user_services.model.identity
         return {**identity, **self.user.identity, "turns": self.turns}
 

@@ -122,7 +122,7 @@ async def run_work(
         if not total:
             raise InputError(work.source, "expected at least one debate, found none")
 
-        errors = options.errors.absolute() if options.errors is not None else None
+        errors = options.errors.absolute() if options.errors else None
         failures = FailureLog(errors, options.strict)
         with output.begin(total, shard) as log:
             finished_units = output.journal.places
@@ -140,13 +140,13 @@ async def run_work(
                     raise WorkError(f"{error}; {output.how_to_continue(fix)}") from error
             if failed:
                 summary = f"{len(failed)} of {len(output.units)} failed, first {failed[0]}"
-                if failures.first_fault is not None and failures.path is not None:
+                if failures.first_fault is not None and failures.path:
                     summary += f" (traceback: {options.errors})"
                 summary += f"; {output.how_to_continue()}"
                 raise WorkError(summary) from failures.first_fault
             status = output.finish()
             # Last, so that the next call finishes a run that is killed before.
-            if log is not None:
+            if log:
                 log.finish(None if shard is None else out.with_name(UNITS))
             return status
     except asyncio.CancelledError:
@@ -192,7 +192,7 @@ async def process_units(
                     failures.add_fault(what, error)
                     failed.append(what)
                     continue
-                if options.model is not None and not options.must_finish:
+                if options.model and not options.must_finish:
                     await options.model.check_after_failure()  # also results made in part
                 keep(number, done)
         except Exception as error:
@@ -204,7 +204,7 @@ async def process_units(
             for _ in range(options.workers):
                 group.start_soon(take)
     finally:
-        if work.end is not None:
+        if work.end:
             with anyio.CancelScope(shield=True):
                 await work.end()
     if fatal:
@@ -254,13 +254,13 @@ class Output:
             self.resumed = len(self.journal.places)
             self.units = range(total) if shard is None else shard.units(total)
             if not self.resumed:
-                if self.options.errors is not None:
+                if self.options.errors:
                     self.options.errors.unlink(missing_ok=True)
-                if self.options.model is not None and not self.options.keep_trace:
+                if self.options.model and not self.options.keep_trace:
                     self.options.model.begin_trace()
             yield log
         finally:
-            if log is not None:
+            if log:
                 log.close()
 
     def append(self, unit: int, done: Done) -> None:
@@ -304,9 +304,9 @@ class Output:
         if options.bad.empty:
             text = f"empty lines left out: {options.bad.say_empty()}"
             warnings.append(EventKind.UNREAD_LINES.event(text))
-        if self.copies is not None:
+        if self.copies:
             warnings.append(self.copies)
-        if options.model is not None:
+        if options.model:
             for line in options.model.warnings:
                 warnings.append(EventKind.MODEL.event(printable(line)))
         return tuple(warnings)
@@ -323,7 +323,7 @@ class Output:
         status = tally.status(
             self.path,
             warnings=self.warnings,
-            usage=self.options.model.usage if self.options.model is not None else None,
+            usage=self.options.model.usage if self.options.model else None,
             errors=self.options.errors,
             verb=self.verb,
             state=state,
@@ -338,7 +338,7 @@ class Output:
             **self.options.setup,
             **fields,
         )
-        if self.options.status_path is not None:
+        if self.options.status_path:
             write_json(self.options.status_path, map_texts(status.model_dump(mode="json"), redact))
         return status
 

@@ -207,7 +207,7 @@ class Tally:
                 details.append(f"{begin} fallbacks")
                 details += [f"{group.count} {what} are {group.origin}" for group in of_kind]
         all_warnings += [EventKind.FALLBACKS.event(detail) for detail in details]
-        if usage is not None and usage.faults:
+        if usage and usage.faults:
             kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
             calls = f"{sum(usage.faults.values())} model calls failed ({kinds})"
             all_warnings.append(
@@ -224,8 +224,8 @@ class Tally:
         return Status(
             output=out.name,
             warnings=tuple(all_warnings),
-            errors=str(errors) if errors is not None and errors.is_file() else "",
-            usage=usage.record() if usage is not None and usage.steps else {},
+            errors=str(errors) if errors and errors.is_file() else "",
+            usage=usage.record() if usage and usage.steps else {},
             replaced=sum(group.count for group in groups),
             fallbacks=tuple(rows),
             replaced_turns=tuple(map(_turn_text, sorted(replaced_turns))),

@@ -99,7 +99,7 @@ def of_debates(debates: Path, labels: Path, first: int | None) -> Dataset:
         turns = []
         rows = []
         for turn, turn_labels in zip(debate.turns, labels_by_turn, strict=True):
-            if turn.response is not None:
+            if turn.response:
                 arguments = tuple(
                     Argument(id=cite.id, text=cite.text) for cite in turn.response.arguments
                 )

@@ -214,7 +214,7 @@ def save(path: Path, name: str, software: Software) -> None:
         start, end = old.span()
     else:
         software_part = re.search(r"^software:.*\n(([ \t#].*)?\n)*", text, re.MULTILINE)
-        assert software_part is not None  # the file is valid
+        assert software_part  # the file is valid
         start = end = software_part.start() + len(software_part[0].rstrip()) + 1
     text = f"{text[:start]}{indent(entry, '  ')}{text[end:]}"
     after = None

@@ -71,7 +71,7 @@ def arguments_for_user(index: ArgumentIndex, claim: str, debate: Debate, k: int)
     for _, text in debate.spoken:
         used_sentences.update(map(plain_words, sentences(clean(text))))
     for turn in debate.turns:
-        if turn.response is not None:
+        if turn.response:
             used_ids.update(argument.id for argument in turn.response.arguments)
 
     scores: dict[str, float] = {}

@@ -267,7 +267,7 @@ class Grounded:
             ranked = rank(self.index, queries, k)
         else:
             ranked = rank_by(self._retriever, queries, k)
-        if ranked and self._stance is not None:
+        if ranked and self._stance:
             return self._stance.rank(ranked, queries)
         ranked = ranked or [
             RankedCandidate(argument) for argument in islice(self.index.arguments(), k)

@@ -145,7 +145,7 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate
         new = arguments_by(
             index, [argument_id for argument_id in nearest_ids if argument_id not in arguments]
         )
-        arguments |= {argument.id: argument for argument in new if argument is not None}
+        arguments |= {argument.id: argument for argument in new if argument}
         nearest = {argument_id: 1 - place / most for place, argument_id in enumerate(nearest_ids)}
         if arguments:
             (row,) = meaning.likeness("attacks", [queries.message], list(arguments))

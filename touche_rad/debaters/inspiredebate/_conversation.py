@@ -46,7 +46,7 @@ class EvidencePiece:
 
 def arguments_of(pieces: Iterable[EvidencePiece]) -> list[Argument]:
     """Return the arguments among pieces of evidence."""
-    return [piece.argument for piece in pieces if piece.argument is not None]
+    return [piece.argument for piece in pieces if piece.argument]
 
 
 def arguments_for(

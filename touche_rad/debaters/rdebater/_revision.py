@@ -252,7 +252,7 @@ async def revise(
             else:
                 attempt = await agents.judge(candidate, rules(candidate))
             attempts.append(attempt)
-            assert attempt.verdict is not None
+            assert attempt.verdict
             if attempt.verdict.accepted:
                 return Revised(attempts, "accepted")
             if final:

@@ -65,7 +65,7 @@ async def ask_queries(
         plan=plan,
         meaning=parameters()["approach_strategy"][plan.approach_strategy],
     )
-    return [query for _, query in answer if query is not None]
+    return [query for _, query in answer if query]
 
 
 class Ideas(BaseModel):

@@ -153,7 +153,7 @@ async def select_of_all(
         text = choices[f"retrieved_argument_{number}"]
         names_any |= bool(text.strip())
         argument = quoted_by(text, [candidate.argument for candidate in by_rank])
-        if argument is not None:
+        if argument:
             reason = choices[f"justification_argument_{number}"]
             selected.setdefault(
                 argument.id, Selected(argument, offered[argument.id].aspect, reason)
@@ -169,7 +169,7 @@ def quoted_by(text: str, arguments: Sequence[Argument]) -> Argument | None:
     exact = (argument for argument in arguments if text == argument.text)
     alike = (argument for argument in arguments if quoted and quoted == text_key(argument))
     match = next(exact, None) or next(alike, None)
-    if match is not None or not quoted:
+    if match or not quoted:
         return match
     nearest = max(arguments, key=lambda argument: _similarity(quoted, argument), default=None)
     if nearest is None or _similarity(quoted, nearest) < MIN_SIMILARITY:

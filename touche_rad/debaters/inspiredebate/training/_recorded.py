@@ -77,7 +77,7 @@ class Reader:
         """Read the given traces, and the traces of the given runs."""
         for path in paths:
             trace = path if is_trace(first_record(path)) else trace_of(path)
-            if trace is not None:
+            if trace:
                 self.traced += samples_of_trace(read_trace(trace), trace.name)
 
     def _traced(self, content: str, utterance: str) -> TrainingSample | None:
@@ -117,7 +117,7 @@ class Reader:
             # own answers, while every run answered the recorded ones.
             "history": digest(turn.utterance for turn in before.turns),
         }
-        if from_trace is not None:
+        if from_trace:
             return replace(from_trace, **origin)
         beside = response.extra.get(REASONING)
         shows: Shows = "both" if reasoning else "argument"
@@ -138,7 +138,7 @@ class Reader:
             self.left_out["a debate of more than two"] += 1
         for speaker, view in answers:
             sample = self.sample(view, source)
-            if sample is not None:
+            if sample:
                 yield speaker, replace(sample, topic=clean(view.thesis))
 
 
@@ -187,7 +187,7 @@ def recorded(reader: Reader, path: Path) -> Iterator[TrainingSample]:
         for _, views in files.read_views(path):
             for view in views:
                 answer = reader.sample(view, path.name)
-                if answer is not None:
+                if answer:
                     yield answer
 
 

@@ -96,7 +96,7 @@ def _of_evaluations(reader: Reader, path: Path) -> Iterator[ScoredAnswer]:
         motion = digest([evaluation.debate.thesis])
         for view, verdicts in zip(evaluation.debate.views(), evaluation.turns, strict=False):
             sample = reader.sample(view, path.name)
-            if sample is not None:
+            if sample:
                 scores = {
                     key: None if verdict.fallback else verdict.score
                     for key, verdict in verdicts.items()

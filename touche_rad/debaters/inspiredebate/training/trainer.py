@@ -154,7 +154,7 @@ class Training:
         # Report finished steps in place of the lines that the trainer prints.
         class Steps(TrainerCallback):  # type: ignore[misc, unused-ignore]
             def on_step_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
-                if report is not None:
+                if report:
                     report(state.global_step, state.max_steps)
 
         trainer.remove_callback(PrinterCallback)

@@ -192,7 +192,7 @@ class SchemeAnnotator:
             named_fields = dict(named)
             for scheme in Scheme:
                 named_scheme = named_fields[scheme.name.lower()]
-                if named_scheme is not None:
+                if named_scheme:
                     words = clean(named_scheme.reason).split()[:REASON_WORDS]
                     reasons[scheme] = " ".join(words)
             if not reasons:
