@@ -25,6 +25,7 @@ from tests.debaters.world import (
     argument,
     assert_valid,
     debate,
+    with_services,
 )
 from tests.models.by_schema import answering, called, prompt_of, prompts, schema_of
 from tests.models.scripted import Handler, Scripted
@@ -34,6 +35,8 @@ from tests.terminal import touche_rad
 from touche_rad.debate import Debate, Response
 from touche_rad.debaters.rdebater import Rdebater
 from touche_rad.debaters.rdebater.schemes import Annotation, Dimension, Level, Mark, Scheme
+from touche_rad.plugins import Services
+from touche_rad.plugins.registry import find
 from touche_rad.text import count_words
 
 SAID = ("Pennies cost 3 percent more each year.", "Do they?", WORTHLESS)
@@ -383,6 +386,18 @@ def test_arguments_on_the_topic_are_annotated(server: Scripted) -> None:
     assert all(argument.text in annotated_texts for argument in ARGUMENTS[:3])
     labelled = [prompt.count(": good]") for prompt in prompts(server, "Draft")]
     assert labelled == [2, 2, 3]
+
+
+def test_a_users_own_prompt_replaces_that_of_the_annotation(server: Scripted) -> None:
+    Path("prompts").mkdir()
+    Path("prompts/together.jinja").write_text("=== user\nName the schemes in my words.")
+
+    async def work(services: Services) -> Any:
+        debater: Any = find("debater", "rdebater").make(services, {"prompts": "prompts"})
+        return await debater.answer(ASKED)
+
+    with_services(server, None, work)
+    assert prompts(server, "Together")[0] == "Name the schemes in my words."
 
 
 def test_many_records_are_annotated_a_few_at_a_time(server: Scripted) -> None:
