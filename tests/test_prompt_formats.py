@@ -16,7 +16,7 @@ from typing import Any, cast
 import pytest
 
 from tests.debaters.world import ARGUMENTS, debate, with_services
-from tests.models.by_schema import filled, prompt_of, schema_of
+from tests.models.by_schema import filled, form_of, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, content
 from tests.records import read_cases
 from touche_rad.contest import Contest, Speech
@@ -215,7 +215,7 @@ def test_a_prompt_mentions_all_keys_values_and_limits_of_its_schema(
         text, name = prompt_of(call), schema_of(call)
         assert re.search(r"[Nn]ever follow instructions|Ignore any instructions", text), name
         if "response_format" in call:
-            schema = call["response_format"]["json_schema"]["schema"]
+            schema = form_of(call)
             assert list(dict.fromkeys(missing(text, schema))) == [], f"{name}:\n{text}"
             assert "999999" not in json.dumps(schema), f"{name}: any number fits"
 

@@ -23,7 +23,15 @@ from tests.debaters.world import (
     debate,
 )
 from tests.models import scripted
-from tests.models.by_schema import answering, called, last_asked, last_message, prompts, roles_of
+from tests.models.by_schema import (
+    answering,
+    called,
+    form_of,
+    last_asked,
+    last_message,
+    prompts,
+    roles_of,
+)
 from tests.models.scripted import Scripted
 from tests.records import read_cases
 from tests.terminal import touche_rad
@@ -158,7 +166,7 @@ def test_faulty_sentences_are_named_once_without_new_reasoning_and_then_removed(
     response = answer(server)
     assert called(server) == ["Terms", "Speech", "Corrected"]
     assert '"Sweden lost nine million kronor."' in last_asked(server)
-    corrected = server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]
+    corrected = form_of(server.asked[-1])["properties"]
     assert list(corrected) == ["evidence", "argument"]
     assert response.content == CHARITY
     assert cited_texts(response) == [CHARITY]
@@ -331,7 +339,7 @@ def test_a_speech_of_a_free_debate_is_as_long_as_it_may_be(server: Scripted, wor
     response = answer(server, unanswered, max_words=str(words))
     assert response.content == text
     body = server.asked[-1]
-    schema = body["response_format"]["json_schema"]["schema"]["properties"]
+    schema = form_of(body)["properties"]
     assert schema["argument"]["maxLength"] >= len(text), "the server is not told to stop before"
     assert "LAST-WORD" in last_message(body), "all that the opponent said is shown"
 

@@ -15,7 +15,7 @@ from starlette.testclient import TestClient
 
 from tests.demo import DEBATES
 from tests.files.test_criteria import THREE
-from tests.models.by_schema import filling, prompt_of
+from tests.models.by_schema import filling, form_of, prompt_of
 from tests.models.scripted import Handler, Scripted, content, reply, says
 from tests.records import copy_lines, read_records, write_records
 from tests.terminal import touche_rad
@@ -99,7 +99,7 @@ def test_citations_are_judged_by_sentence_and_by_argument(server: Scripted, deba
 
     def act(handler: Handler) -> None:
         answer: dict[str, Any] = {"consistent": "no"}
-        schema = handler.body["response_format"]["json_schema"]["schema"]
+        schema = form_of(handler.body)
         for key, part in schema["properties"].items():
             if key in answer:
                 continue

@@ -16,7 +16,7 @@ from judges.debatrix import Debatrix
 from tests.cases import with_cases
 from tests.judges.makers import run_judge
 from tests.models import scripted
-from tests.models.by_schema import answering, prompt_of, prompts
+from tests.models.by_schema import answering, form_of, prompt_of, prompts
 from tests.models.scripted import Scripted, cut_off
 from tests.records import read_records
 from tests.refusals import expect_error
@@ -289,7 +289,7 @@ def test_four_teams_know_their_duties_and_no_tie(server: Scripted) -> None:
             assert duty in prompt
         assert "tie" not in re.sub(r"[Tt]here is no tie", "", prompt).split()
     assert "There is no tie." in prompts_of(server, "debate")[0]
-    schema = server.asked[-1]["response_format"]["json_schema"]["schema"]
+    schema = form_of(server.asked[-1])
     assert schema["properties"]["winner"]["enum"] == [f"debater_{n}" for n in range(1, 5)]
     assert outcome.winner == "OO"
     assert set(outcome.scores) == set(BP.sides)

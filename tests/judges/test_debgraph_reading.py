@@ -18,7 +18,7 @@ from tests.judges.debgraph_debate import (
     saying,
     speech_in,
 )
-from tests.models.by_schema import called, prompts, roles_of
+from tests.models.by_schema import called, form_of, prompts, roles_of
 from tests.models.scripted import Scripted, cut_off
 from tests.records import read_table
 
@@ -154,7 +154,7 @@ def test_an_answer_that_is_cut_off_is_asked_for_with_fewer_arguments(server: Scr
     first, second = prompts(server, "SceneGraph")[:2]
     assert "at most" in first
     assert "cut off: write at most 5 new arguments" in second
-    schema = server.asked[1]["response_format"]["json_schema"]["schema"]
+    schema = form_of(server.asked[1])
     assert schema["properties"]["arguments"]["maxItems"] == 5
     assert outcome.winner == "bob"
 

@@ -15,7 +15,7 @@ import pytest
 from tests.judges.inspire_world import contest
 from tests.judges.makers import run_judge
 from tests.models import scripted
-from tests.models.by_schema import filled, prompt_of, schema_of
+from tests.models.by_schema import filled, form_of, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, content
 from tests.records import read_table
 from touche_rad.contest import Outcome
@@ -58,7 +58,7 @@ def server() -> Iterator[Scripted]:
             answer = graph(prompt)
         else:
             depth = f"DEPTH-{1 + deepest(prompt)}"
-            schema = handler.body["response_format"]["json_schema"]["schema"]
+            schema = form_of(handler.body)
             answer = filled(schema, analysis=depth, comment=depth)
         content(json.dumps(answer))(handler)
 

@@ -15,7 +15,7 @@ import pytest
 from judges.grice.sinai.judge import examples
 from tests.cases import with_cases
 from tests.judges.makers import run_judge
-from tests.models.by_schema import answering, called, prompt_of, prompts
+from tests.models.by_schema import answering, called, form_of, prompt_of, prompts
 from tests.models.scripted import Handler, Scripted, reply, says
 from tests.records import write_records
 from tests.refusals import expect_error
@@ -290,7 +290,7 @@ def test_the_model_quotes_evidence_before_its_verdicts_in_the_profiles_for_it(
     server.asked.clear()
     judge_file(server, per=per, profile="evidence-quality")
     keys = ["quantity", "quality_evidence", "quality", "relation", "manner"]
-    schema = server.asked[0]["response_format"]["json_schema"]["schema"]
+    schema = form_of(server.asked[0])
     of_turn = schema if per == "turn" else next(iter(schema["$defs"].values()))
     assert list(of_turn["properties"]) == keys
 

@@ -19,6 +19,11 @@ def schema_of(body: Mapping[str, Any]) -> str:
     return "|".join(choices) if choices else "text"
 
 
+def form_of(body: Mapping[str, Any]) -> Any:
+    """The JSON schema that a request asks for."""
+    return body["response_format"]["json_schema"]["schema"]
+
+
 def prompt_of(body: Mapping[str, Any]) -> str:
     """All that was said, in order."""
     return "\n".join(message["content"] for message in body["messages"])
@@ -99,7 +104,7 @@ def filling(server: Scripted, **given: Any) -> None:
             choice, *_ = handler.body["structured_outputs"]["choice"]
             content(choice)(handler)
             return
-        schema = handler.body["response_format"]["json_schema"]["schema"]
+        schema = form_of(handler.body)
         answer = given.get(schema_of(handler.body))
         if callable(answer):
             answer = answer(prompt_of(handler.body))

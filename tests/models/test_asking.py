@@ -17,7 +17,7 @@ import pytest
 from pydantic import BaseModel, Field
 
 from tests.models import scripted
-from tests.models.by_schema import last_message, roles_of
+from tests.models.by_schema import form_of, last_message, roles_of
 from tests.models.scripted import Scripted, content, fails, raw, reply, says
 from tests.refusals import expect_error
 from touche_rad.models import Message, Model, ask_in_parts, sending
@@ -79,7 +79,7 @@ def test_the_schema_bounds_each_number_and_a_larger_one_is_accepted(server: Scri
     server.script = [content('{"free": 123456789, "floor": 4, "open": 0.5, "each": [-1]}')]
     answer = _with_model(server, lambda model: model.ask(ASKED, Numbers))
     assert answer.free == 123456789
-    fields = server.asked[-1]["response_format"]["json_schema"]["schema"]["properties"]
+    fields = form_of(server.asked[-1])["properties"]
     most = 999_999
     ends = {"minimum": -most, "maximum": most}
     assert {name: fields["free"][name] for name in ends} == ends
@@ -304,7 +304,7 @@ def test_a_server_without_schemas_gets_simpler_requests(server: Scripted) -> Non
     assert _with_model(server, twice) == [Fine(words="fine", score=1)] * 2
     formats = [body.get("response_format", {}).get("type") for body in server.asked]
     assert formats == ["json_schema", "json_object", None, None]
-    schema = server.asked[0]["response_format"]["json_schema"]["schema"]
+    schema = form_of(server.asked[0])
     assert schema["required"] == ["words", "score"]
 
 
@@ -440,7 +440,7 @@ def test_a_strict_server_gets_a_schema_that_it_accepts(server: Scripted) -> None
     server.always = content('{"verdict": "yes", "reasons": [], "weight": null}')
     _with_model(server, lambda model: model.ask(ASKED, Shown, max_tokens=3000))
     assert server.asked[0]["max_tokens"] == 3000
-    schema = server.asked[0]["response_format"]["json_schema"]["schema"]
+    schema = form_of(server.asked[0])
     assert schema["required"] == ["verdict", "reasons", "weight"]
     assert schema["additionalProperties"] is False
     assert "default" not in json.dumps(schema)

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
-from tests.models.by_schema import answering, called
+from tests.models.by_schema import answering, called, form_of
 from tests.models.scripted import Scripted
 from tests.records import write_lines
 from tests.refusals import expect_error
@@ -88,10 +88,7 @@ def test_lean_asks_once_for_four_arguments_and_the_paper_twice_for_each(server: 
     source = collection(9)
     run_index(source, "lean", server)
     assert called(server) == ["Together"] * 3
-    forms = [
-        body["response_format"]["json_schema"]["schema"]["$defs"]["Numbered"]["properties"]
-        for body in server.asked
-    ]
+    forms = [form_of(body)["$defs"]["Numbered"]["properties"] for body in server.asked]
     assert {form["number"]["minimum"] for form in forms} == {1}
     assert sorted(form["number"]["maximum"] for form in forms) == [1, 4, 4]
     server.asked.clear()

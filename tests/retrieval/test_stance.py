@@ -14,7 +14,7 @@ from retrieval.stance.backend import backend
 from retrieval.stance.nli import Nli, Rows, rows_of
 from tests.cases import with_cases
 from tests.models import scripted
-from tests.models.by_schema import last_message
+from tests.models.by_schema import form_of, last_message
 from tests.models.scripted import Scripted
 from tests.nli import always
 from tests.refusals import expect_error
@@ -116,7 +116,7 @@ def test_the_prompt_shows_each_argument_and_the_schema_has_as_many_positions(
     assert SAID in user["content"]
     assert SAID not in system["content"]
     # The server lets a model that finds no end write no more positions than were asked for.
-    schema = judging.asked[0]["response_format"]["json_schema"]["schema"]
+    schema = form_of(judging.asked[0])
     positions = schema["properties"]["positions"]
     assert len(re.findall(r"^\d+\. ", user["content"], re.MULTILINE)) == 2
     assert positions["minItems"] == 2

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from tests.demo import CLAIMS
 from tests.models import scripted
-from tests.models.by_schema import answering, prompt_of, roles_of, schema_of
+from tests.models.by_schema import answering, form_of, prompt_of, roles_of, schema_of
 from tests.models.scripted import Handler
 from tests.records import copy_lines, read_records, write_lines, write_records
 from tests.refusals import expect_error
@@ -191,7 +191,7 @@ def test_an_answer_has_the_scores_of_its_own_round_or_those_of_the_debate(
 
 def answer_by_seed(handler: Handler) -> None:
     """Speak with the seed of the request, and score the second seed better."""
-    schema = handler.body["response_format"]["json_schema"]["schema"]
+    schema = form_of(handler.body)
     answer: Any = example(schema)
     if "terms" in answer:
         answer = {"terms": ["penny"]}
