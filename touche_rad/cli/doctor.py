@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 import shutil
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,7 +20,7 @@ from touche_rad.demo import DEMO
 from touche_rad.errors import ToucheRadError
 from touche_rad.models import Model
 from touche_rad.models.checks import CONTEXT, Check, checks
-from touche_rad.plugins import KINDS, index_backend_of, registered, vectors_of
+from touche_rad.plugins import KINDS, Plugin, index_backend_of, registered, vectors_of
 from touche_rad.plugins.registry import A_MODEL
 from touche_rad.session import Session
 from touche_rad.text import printable
@@ -45,29 +46,11 @@ def doctor_command(options: DoctorOptions) -> int:
     of_index, has_vectors = _check_index(options.index)
     # A model that is given is not missing.
     needed = f"a model that passes: {', '.join(sorted(failed))}" if failed else A_MODEL
-    # A check of each plugin, and a summary: the failures, then one check for each state.
-    plugins: list[Check] = []
-    summary: list[Check] = []
-    groups: dict[tuple[str, bool], dict[str, list[str]]] = {}
-    for kind in KINDS:
-        for plugin in registered(kind).values():
-            name = f"{kind} {plugin.name}"
-            try:
-                missing = plugin.missing(index=True, model=has_model, vectors=has_vectors)
-                state = f"needs {'; '.join(missing)}" if missing else "ready"
-                state = state.replace(A_MODEL, needed)
-                check = Check(name, not missing, state, state, optional=plugin.optional)
-            except ToucheRadError as error:
-                check = Check(name, False, str(error))
-            plugins.append(check)
-            if check.ok or check.optional:
-                names_by_kind = groups.setdefault((check.found, check.ok), {})
-                names_by_kind.setdefault(kind, []).append(plugin.name)
-            else:
-                summary.append(check)
-    for (state, is_ready), names_by_kind in groups.items():
-        lists = [f"{kind} {', '.join(names)}" for kind, names in names_by_kind.items()]
-        summary.append(Check(state, is_ready, "; ".join(lists), optional=True))
+    plugins = [
+        _check_plugin(plugin, needed, has_model=has_model, has_vectors=has_vectors)
+        for kind in KINDS
+        for plugin in registered(kind).values()
+    ]
     version = f"{__version__} on Python {platform.python_version()}, {platform.machine()}"
     free = shutil.disk_usage(Path.cwd()).free / 2**30
     checks = [
@@ -80,17 +63,51 @@ def doctor_command(options: DoctorOptions) -> int:
     if options.as_json:
         print_json([asdict(check) for check in all_checks])
     else:
-        indent = " " * 9
-        for check in [*checks, *summary]:
-            text = printable(f"{check.what}: {check.found}")
-            if check.ok:
-                print_text(text, click.style("ok       ", fg="green"), indent)
-            elif check.optional:
-                print_text(text, "optional ", indent)
-            else:
-                print_text(text, click.style("missing  ", fg="red"), indent)
-                print_text(printable(f"fix: {check.fix}"), indent, indent)
+        for check in [*checks, *_summary_of(plugins)]:
+            _print_check(check)
     return 0 if all(check.ok or check.optional for check in all_checks) else 1
+
+
+def _check_plugin(
+    plugin: Plugin[object], needed: str, *, has_model: bool, has_vectors: bool
+) -> Check:
+    """Check what a plugin needs; `needed` says what a model needs to have."""
+    name = f"{plugin.kind} {plugin.name}"
+    try:
+        missing = plugin.missing(index=True, model=has_model, vectors=has_vectors)
+    except ToucheRadError as error:
+        return Check(name, False, str(error))
+    state = f"needs {'; '.join(missing)}" if missing else "ready"
+    state = state.replace(A_MODEL, needed)
+    return Check(name, not missing, state, state, optional=plugin.optional)
+
+
+def _summary_of(plugins: Sequence[Check]) -> Iterator[Check]:
+    """Yield the failures, then one check for all plugins in each state."""
+    groups: dict[tuple[str, bool], dict[str, list[str]]] = {}
+    for check in plugins:
+        if check.ok or check.optional:
+            kind, _, name = check.what.partition(" ")
+            names_by_kind = groups.setdefault((check.found, check.ok), {})
+            names_by_kind.setdefault(kind, []).append(name)
+        else:
+            yield check
+    for (state, is_ready), names_by_kind in groups.items():
+        lists = [f"{kind} {', '.join(names)}" for kind, names in names_by_kind.items()]
+        yield Check(state, is_ready, "; ".join(lists), optional=True)
+
+
+def _print_check(check: Check) -> None:
+    """Print a check, and its fix if it failed."""
+    indent = " " * 9
+    text = printable(f"{check.what}: {check.found}")
+    if check.ok:
+        print_text(text, click.style("ok       ", fg="green"), indent)
+    elif check.optional:
+        print_text(text, "optional ", indent)
+    else:
+        print_text(text, click.style("missing  ", fg="red"), indent)
+        print_text(printable(f"fix: {check.fix}"), indent, indent)
 
 
 def _check_index(place: str | None) -> tuple[Check, bool]:

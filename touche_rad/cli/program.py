@@ -16,7 +16,7 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any, Final, TypeVar, get_type_hints
+from typing import Any, Final, get_type_hints
 
 import click
 from click.core import ParameterSource
@@ -39,6 +39,7 @@ from touche_rad.errors import (
     traceback_text,
     why,
 )
+from touche_rad.lists import T
 from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
@@ -47,9 +48,6 @@ _LOGGED_PACKAGES: Final = ("touche_rad", "retrieval", "judges")
 """The packages whose log `-v` shows."""
 MOST_EXAMPLES: Final = 3
 """The most examples in the help of a group."""
-
-
-Options = TypeVar("Options")
 
 
 class Command(click.Command):
@@ -216,10 +214,10 @@ STOPPED: Final = 130
 
 def command(
     name: str, *examples: str, group: click.Group | None = None
-) -> Callable[[Callable[[Options], object]], Command]:
+) -> Callable[[Callable[[T], object]], Command]:
     """Declare a command: a function of one object, whose class declares the options."""
 
-    def declare(function: Callable[[Options], object]) -> Command:
+    def declare(function: Callable[[T], object]) -> Command:
         command = Command(name, function, get_type_hints(function)["options"], examples)
         if group is not None:
             group.add_command(command)

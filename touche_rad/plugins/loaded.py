@@ -14,6 +14,7 @@ from touche_rad.calls import call_context
 from touche_rad.contest import Contest, Outcome
 from touche_rad.debate import Debate, Hit, Response, Verdicts
 from touche_rad.errors import UserError
+from touche_rad.lists import T
 from touche_rad.plugins.contracts import (
     Debater,
     ExplainedCandidate,
@@ -26,7 +27,6 @@ from touche_rad.plugins.contracts import (
     TakesSides,
 )
 
-P = TypeVar("P")
 Q = ParamSpec("Q")
 R = TypeVar("R")
 
@@ -48,10 +48,10 @@ class Once(Generic[R]):
             return self._values[0]
 
 
-class Loaded(Generic[P]):
+class Loaded(Generic[T]):
     """A plugin as its author's class made it, with its name and the user's prompts for it."""
 
-    def __init__(self, instance: P, name: str = "", prompts: Path | None = None) -> None:
+    def __init__(self, instance: T, name: str = "", prompts: Path | None = None) -> None:
         """Wrap an instance; without a name it is called by that of its class."""
         self.instance = instance
         self.name = name or type(instance).__name__
