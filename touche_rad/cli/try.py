@@ -80,33 +80,7 @@ def try_command(options: TryOptions) -> int:
         return 0
     plugin = _find(spec)
     text = str(opt.PluginSpec(plugin.name, spec.options))
-    is_judge = plugin.kind == "judge"
-    index = options.index or ("" if is_judge and "index" not in plugin.needs else DEMO)
-    # The bench of the plugin and of what it is compared with.
-    names = named(list(dict.fromkeys([text, *(_JUDGES if is_judge else _DEBATERS)])))
-    fields = {"name": "try", "index": index, "turns": options.turns}
-    fields["pages"] = {"baselines": list(names)[1:]}
-    if is_judge:
-        if (options.on is None) != (options.labels is None):
-            raise OptionError("a judge needs both: --on DEBATES --labels LABELS")
-        debates = options.on or demo_file("debates.jsonl")
-        labels = options.labels or demo_file("labels.jsonl")
-        read_labelled(debates, labels)  # refuses labels of others
-        data = {"debates": debates, "labels": labels}
-        fields["judges"] = names
-    else:
-        if options.labels:
-            raise OptionError("--labels is for a judge")
-        if options.on and options.index is None:
-            raise UserError(NO_INDEX)
-        data = {"claims": options.on or demo_file("claims.tsv")}
-        need_file(data["claims"])
-        fields |= {
-            "debaters": names,
-            "users": {"rules": "rules"},
-            "judges": {"by-grounded": "grounded"},
-        }
-    plan = BenchPlan.model_validate(fields | {key: str(data[key].absolute()) for key in data})
+    plan = _plan_of(options, plugin, text)
     if not is_ours(options.output):
         check_output(options.output, replace=options.replace)
     # The folder has nothing but files of earlier trials.
@@ -133,6 +107,37 @@ def _find(spec: opt.PluginSpec) -> Plugin[Any]:
             f"its class, or choose: touche-rad try NAME --plugin {spec.name}"
         )
     return plugins[0]
+
+
+def _plan_of(options: TryOptions, plugin: Plugin[Any], text: str) -> BenchPlan:
+    """Return the plan of the bench of a plugin, with its options as a text, and the baselines."""
+    is_judge = plugin.kind == "judge"
+    index = options.index or ("" if is_judge and "index" not in plugin.needs else DEMO)
+    # The bench of the plugin and of what it is compared with.
+    names = named(list(dict.fromkeys([text, *(_JUDGES if is_judge else _DEBATERS)])))
+    fields = {"name": "try", "index": index, "turns": options.turns}
+    fields["pages"] = {"baselines": list(names)[1:]}
+    if is_judge:
+        if (options.on is None) != (options.labels is None):
+            raise OptionError("a judge needs both: --on DEBATES --labels LABELS")
+        debates = options.on or demo_file("debates.jsonl")
+        labels = options.labels or demo_file("labels.jsonl")
+        read_labelled(debates, labels)  # refuses labels of others
+        data = {"debates": debates, "labels": labels}
+        fields["judges"] = names
+    else:
+        if options.labels:
+            raise OptionError("--labels is for a judge")
+        if options.on and options.index is None:
+            raise UserError(NO_INDEX)
+        data = {"claims": options.on or demo_file("claims.tsv")}
+        need_file(data["claims"])
+        fields |= {
+            "debaters": names,
+            "users": {"rules": "rules"},
+            "judges": {"by-grounded": "grounded"},
+        }
+    return BenchPlan.model_validate(fields | {key: str(data[key].absolute()) for key in data})
 
 
 def _parts(figures: Figures, tried: str) -> list[Part]:
