@@ -356,17 +356,14 @@ def test_what_the_input_does_not_have_is_on_no_tab(tmp_path: Path) -> None:
     source = write_evaluations(tmp_path / "input.jsonl", debates[:12])
     runs = [
         write_evaluations(tmp_path / "all.jsonl", debates, 0.9),
-        write_evaluations(tmp_path / "few.jsonl", debates[:11], 0.9),
+        write_evaluations(tmp_path / "few.jsonl", debates[10::-1], 0.9),
     ]
     page = report_page(runs, policy=Policy(debates=source)).data
     assert len(page["data-debates"]["claims"]) == 12
     (table,) = page["report"]["claims"]["tables"]
     assert table["values"] == [[1, 1]] * 11 + [[1, 0]]
     badges = page["report"]["badges"]
-    assert badges["few"] == ["1 missing or lost debate", "#debates&verdict=none&run=few"]
-    moved = write_evaluations(tmp_path / "moved.jsonl", debates[11::-1])
-    report = report_page([moved], policy=Policy(debates=source)).data["report"]
-    assert report["faults"] == [["moved", 1, "the order is not the input's", ""]]
+    assert badges["few"] == ["1 fault, 1 missing or lost debate", ""]  # it has another order
 
 
 def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:
