@@ -116,7 +116,7 @@ def test_a_finished_part_is_not_made_again() -> None:
     run_shards(JUDGE, 2)
     part = "run.jsonl.shards/1-of-2/run.jsonl"
     before = read_status(part)
-    touche_rad(f"{JUDGE} -o run.jsonl --shard 1/2", err="shard 1/2")
+    touche_rad(f"{JUDGE} -o run.jsonl --shard 1/2", err=f"{part} is finished already")
     assert read_status(part) == before
     run(JUDGE, "run.jsonl", "--shard 1/2 --restart")
     assert read_status(part) != before

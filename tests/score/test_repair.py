@@ -130,19 +130,6 @@ def test_no_repair_is_offered_that_mends_no_fault(runs: Path) -> None:
     assert "--fix" not in touche_rad("check", wrong, code=1).out
 
 
-def test_the_advice_says_what_a_repair_leaves(runs: Path) -> None:
-    rows = read_records(runs / "evaluations.jsonl")
-    put("userTurnsEvaluations.1.Quality.score", 7)(rows[0])
-    without("simulation.configuration")(rows[1])  # a warning
-    wrong = run_file("wrong.jsonl", rows)
-    assert "--fix" not in touche_rad("check", wrong, code=1).out
-    put("userTurnsEvaluations.1.Quality.score", None)(rows[2])
-    run_file(wrong, rows)
-    advice = touche_rad("check -i demo", wrong, code=1).out
-    assert "check wrong.jsonl -i demo --input DEBATES --fix -o NEW" in advice
-    assert "The other faults cannot be repaired: make the run again:" in advice
-
-
 @pytest.fixture
 def named_rows(runs: Path) -> Rows:
     """Simulations with an id each."""
@@ -220,21 +207,17 @@ def test_a_run_is_repaired_with_its_input(runs: Path, name: str, kind: str) -> N
     else:
         played = read_records(source)
         DAMAGES[name](played)
-        run_file("DEBATES", played)
+        run_file("JUDGED_DEBATES", played)
         advice = touche_rad("check --input", CLAIMS, wrong, code=1).out
         for line in advice.splitlines():
             if line.startswith("  touche-rad"):
                 touche_rad(line.removeprefix("  touche-rad"), code=None)
-        touche_rad("check NEW --input", CLAIMS)
-        assert "DEBATES: the file of simulations that was judged" in advice
+        touche_rad("check wrong.fixed.jsonl --input", CLAIMS)
         assert f"judge {CLAIMS}" not in advice
     if name == "a debate is there twice" or (not is_played and {} in rows):
-        assert (
-            touche_rad("check", wrong, code=1).out.splitlines()[-2 - (not is_played)]
-            == "To repair it:"
-        )
+        touche_rad("check", wrong, code=1, out="\nTo repair it:\n  touche-rad check wrong.jsonl ")
     if name == "a line cannot be read":
-        touche_rad("judge -o judged", wrong, code=2, err=f"check {wrong} --input")
+        touche_rad("judge -o judged", wrong, code=2, err=f"; touche-rad check {wrong} says")
     if is_lost and not is_played:
         assert verdicts(result[3])["Manner"]["score"] == 0
 

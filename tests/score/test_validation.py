@@ -120,7 +120,7 @@ def test_a_debate_that_is_there_twice_is_named(lines: list[str]) -> None:
     touche_rad("check", run, code=1, out="a debate is given twice")
     touche_rad("check", run, "--input", source)  # the input has it twice, too
     source.write_text(f"{CLAIM_LINES[0]}Cats purr.\tbase\n")
-    touche_rad("check", run, "--input", source, code=1, out="\nCheck --input")
+    touche_rad("check", run, "--input", source, code=1, out="of its 11: check --input")
 
 
 def test_a_missing_debate_is_named(lines: list[str]) -> None:
@@ -177,8 +177,12 @@ def test_responses_are_compared_with_their_input(runs: Path) -> None:
 def test_verdicts_on_other_responses_are_a_fault(runs: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
     put("simulation.userTurns.1.utterance", "Why?")(rows[2])
+    put("simulation.userTurns.1.systemResponse.response.arguments", [])(rows[4])
     source = run_file("source.jsonl", rows)
-    assert [line for line, _ in findings(runs / "evaluations.jsonl", "--input", source)] == [3]
+    assert findings(runs / "evaluations.jsonl", "--input", source) == [
+        (3, "the responses are not the input's"),
+        (5, "the citations are not the input's"),
+    ]
     warned = check_record(runs / "simulations.jsonl", "--input", source)["findings"]
     assert [warning["line"] for warning in warned if "user's" in warning["kind"]] == [3]
 

@@ -2,17 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import os
+from collections.abc import Collection
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, plain, print_command, print_json, print_line, say
+from touche_rad.cli.advice import command_of, command_on
+from touche_rad.cli.console import (
+    Label,
+    line_of,
+    plain,
+    print_command,
+    print_json,
+    print_line,
+    say,
+)
 from touche_rad.cli.program import command
 from touche_rad.errors import UserError
 
@@ -30,7 +38,8 @@ class CheckOptions(opt.Common):
 
     runs: tuple[Path, ...] = opt.arguments("RUN...")
     source: Path | None = opt.option(
-        "Input of the runs, to find missing debates (of verdicts: what was judged).", "--input"
+        "Input of the runs, to find missing debates: claims, or the debates that were judged.",
+        "--input",
     )
     index: str | None = opt.option(
         "Argument index, to check the cited arguments.", "-i --index", metavar="DIR"
@@ -79,14 +88,16 @@ def check_command(options: CheckOptions) -> int:
     if output is not None:
         repair = _fix(runs, output, options.source)
         runs = (output,)
-    check_run = partial(
-        check,
-        source=options.source,
-        index=index,
-        words=options.max_words,
-        criteria=options.read_criteria(),
-    )
-    results = [*map(check_run, runs)]
+    results = [
+        check(
+            run,
+            source=options.source,
+            index=index,
+            words=options.max_words,
+            criteria=options.read_criteria(),
+        )
+        for run in runs
+    ]
     if options.as_json:
         rows = [result.record() for result in results]
         if repair is not None:
@@ -117,9 +128,9 @@ def check_command(options: CheckOptions) -> int:
             if (
                 Path(result.path).exists()
                 and not result.valid
-                and (result.official or not result.kind)
+                and (not result.kind or result.kind in _MADE_BY)
             ):
-                _print_advice(result, options, check_run)
+                _print_advice(result, options)
         if any(len(group) > EXAMPLES for result in shown for group in result.groups):
             click.echo("Print every finding: --json")
         for warning in equal_files(runs):
@@ -164,73 +175,51 @@ def _print_findings(result: Validation) -> None:
                 print_line(f"    {issue.place}: {plain(issue.message)}", 6)
 
 
-_VERBS: Final = {"simulations": "simulate", "evaluations": "judge"}
-"""The command that writes a kind of file, where no status names it."""
+_MADE_BY: Final = {
+    "simulations": "simulate CLAIMS -i INDEX -d DEBATER --turns N",
+    "responses": "respond DEBATES -i INDEX -d DEBATER",
+    "evaluations": "judge JUDGED_DEBATES -i INDEX -j JUDGE",
+}
+"""What makes a kind of run, where the command of the run is unknown."""
+_REPAIR: Final = "check {run} -i {index} --input {source} --fix -o {stem}.fixed.jsonl"
 
 
-def _print_advice(
-    result: Validation, options: CheckOptions, check_again: Callable[[Path], Validation]
-) -> None:
-    """Print the command that repairs a run, or makes it again."""
+def _print_advice(result: Validation, options: CheckOptions) -> None:
+    """Print the commands that repair a run, or make it again."""
     from touche_rad.errors import InputProblem
-    from touche_rad.files import BadLines, Kind, detect_kind
+    from touche_rad.files import Kind, detect_kind
     from touche_rad.files.outputs import read_status
-    from touche_rad.files.records import dump, records, write_text
-    from touche_rad.score.evaluations import debate_of
-    from touche_rad.score.validation import FOREIGN, MISSING, OTHER_ORDER, TWICE
+    from touche_rad.score.repair import repair
+    from touche_rad.score.validation import MISSING, OTHER_ORDER, TWICE, check
 
     path = Path(result.path)
-    verb = read_status(path).get("verb") or _VERBS.get(result.kind)
-    usable_input = options.source
-    of_claims = verb == "judge" and usable_input and detect_kind(usable_input) is Kind.CLAIMS
-    if of_claims:
-        usable_input = None  # verdicts are on debates, which get the claims' order first
-    source = plain(str(usable_input or ("CLAIMS" if verb == "simulate" else "DEBATES")))
-    index = f"-i {plain(options.index)} " if options.index else ""
-    faults = result.faults
-    fix = "It cannot be repaired: get the file again, or make the run again"
-    if any(kind.startswith(FOREIGN) for kind in faults):
-        fix = "Check --input: if it is right, make the run again"
-    with suppress(UserError), TemporaryDirectory() as folder:
-        copy = Path(folder, path.name)
-        if of_claims:  # the debates with verdicts stand for those that were judged
-            usable_input = Path(folder, "input")
-            debates = Path(folder, "debates")
-            write_text(
-                debates,
-                "\n".join(
-                    dump({"simulation": line.value["simulation"]})
-                    for line in records(path, BadLines(skip=True))
-                    if debate_of(line.value).turns
-                ),
-            )
-            _fix((debates,), usable_input, options.source)
-        _fix((path,), copy, usable_input)
-        remaining = check_again(copy).faults
-        is_lost = InputProblem.EMPTY_RECORD in remaining
-        # The input tells which copy is too many, and has the debates that a judge lost.
-        needs_input = not usable_input and (
-            faults.keys() & {TWICE, MISSING, OTHER_ORDER} or (verb == "judge" and is_lost)
-        )
-        if faults - remaining or needs_input:
-            fix = "The other faults cannot be repaired: make the run again"
-            click.echo("To repair it:")
-            if of_claims:
-                claims = plain(str(options.source))
-                source = "NEW_DEBATES"
-                print_command(f"touche-rad check DEBATES {index}--input {claims} --fix -o {source}")
-            print_command(
-                f"touche-rad check {plain(result.path)} {index}--input {source} --fix -o NEW"
-            )
-        if "DEBATES" in source:
-            click.echo("DEBATES: the file of simulations that was judged")
-        if is_lost and not (needs_input and verb == "judge"):
-            fix = "A lost debate cannot be repaired and counts as no: make the run again"
-        elif needs_input or not remaining:
-            return
-    print_line(f"{fix}:" if verb else f"{fix} with its command.")
-    if verb:
-        how = (index or "-i INDEX ") + ("-j JUDGE" if verb == "judge" else "-d DEBATER")
-        if verb == "simulate" and result.most_turns:
-            how += f" --turns {result.most_turns}"
-        print_command(f"touche-rad {verb} {source} {how} -o NEW")
+    call = command_of(options.runs[0] if options.fix else path)
+    verb, source, *settings = call or _MADE_BY.get(result.kind, "COMMAND INPUT").split()
+    usable_input = Path(source) if call and os.path.isfile(source) else None
+    repairs: list[list[str]] = []
+    if not (options.source and verb == "judge" and detect_kind(options.source) is Kind.CLAIMS):
+        usable_input = options.source or usable_input
+        source = str(options.source or source)
+    elif not (usable_input and check(usable_input, source=options.source, words=0).valid):
+        # The judged debates get the order of the claims first.
+        repairs = [command_on(Path(source), _REPAIR, options.source, options.index)]
+        source = repairs[0][-1]
+        usable_input = None
+
+    # The input tells which copy is too many, and has the debates that a judge lost.
+    needs_input = {TWICE, MISSING, OTHER_ORDER, InputProblem.EMPTY_RECORD}
+    repaired: Collection[str] = () if usable_input else result.faults.keys() & needs_input
+    with suppress(UserError):
+        repaired = repaired or repair(path, usable_input).done
+    if repaired:
+        click.echo("To repair it:")
+        for words in (*repairs, command_on(path, _REPAIR, source, options.index)):
+            print_command(line_of(words))
+    needs = "a new run"
+    if read_status(path):  # the run is as its command wrote it
+        needs = "other options, another plugin or another input, then a new run"
+    print_line(f"What cannot be repaired (a lost debate counts as no) needs {needs}:")
+    if any("words" in kind for kind in result.faults):
+        settings += ["--max-words", str(options.max_words)]
+    new = command_on(path, "-o {stem}.new.jsonl", source)
+    print_command(line_of([verb, source, *settings, *new]))

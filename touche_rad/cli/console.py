@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from rich.text import Text
 
     from touche_rad.criteria import Criterion
-    from touche_rad.files import Kind
     from touche_rad.files.outputs import Status
     from touche_rad.runs.judging import ViewVerdicts
     from touche_rad.runs.work import Progress
@@ -185,35 +184,6 @@ def print_text(text: str, first: str = "", rest: str = "", *, limit: int = 120) 
 def terminal_width(limit: int = 120) -> int:
     """Return the columns of the terminal, at most `limit`; 80 if there is no terminal."""
     return max(min(shutil.get_terminal_size((80, 24)).columns, limit), 20)
-
-
-MAKE_INDEX_STEP: Final[list[str | Path]] = ["index", "ARGUMENTS", "-o", "index"]
-"""What comes after a run on the demo's arguments, which is not fit to upload."""
-
-
-def next_after(
-    kind: Kind, out: Path, source: Path, index: str | None = None, *, demo: bool = False
-) -> list[list[str | Path]]:
-    """Return what a user would call on a finished run, whose output is of this kind."""
-    cited = ["-i", index] if index else []
-    judge: list[str | Path] = ["judge", out, *cited, "-o", out.with_suffix(".evaluations.jsonl")]
-    check: list[str | Path] = ["check", out, "--input", source]
-    report: list[str | Path] = ["report", out, "-o", out.with_suffix(".html")]
-    match kind:
-        case "responses" | "simulations" if demo:
-            return [judge, MAKE_INDEX_STEP]
-        case "responses":
-            return [judge]
-        case "simulations":
-            return [[*check, *cited], judge]
-        case "evaluations":
-            return [check, report]
-        case "contests":
-            return [["judge", out, "-j", "grice", *cited, "-o", out.with_suffix(".outcomes.jsonl")]]
-        case "outcomes":
-            return [["score", out, source], [*report, "--labels", source]]
-        case _:
-            return [report]
 
 
 def with_criteria(criteria: str | None) -> list[str]:

@@ -6,11 +6,11 @@ from pathlib import Path
 
 from touche_rad import files
 from touche_rad.cli import options as opt
-from touche_rad.cli.console import Label, next_after, next_step, say
-from touche_rad.cli.prepare import warn_of_copies
+from touche_rad.cli.advice import next_after
+from touche_rad.cli.console import Label, next_step, say
+from touche_rad.cli.prepare import need_file, warn_of_copies
 from touche_rad.cli.program import command
 from touche_rad.contests.foreign import contests
-from touche_rad.errors import UserError
 
 
 @opt.offering("replace", "skip_bad", "quiet")
@@ -36,8 +36,7 @@ def contests_command(options: ContestsOptions) -> None:
     """
     source = options.source
     output = options.output
-    if not source.exists():
-        raise UserError(f"{source} does not exist")
+    need_file(source)
     bad = files.BadLines(skip=options.skip_bad)
     count = 0
     decided = 0

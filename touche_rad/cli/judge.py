@@ -153,7 +153,8 @@ def _explain(error: InputError, source: Path) -> UserError:
     from touche_rad.score.validation import OFFICIAL
 
     with suppress(InputError):  # of a file that has no kind
-        if error.line and files.detect_kind(source) in OFFICIAL:
+        # The rest of a compressed file is lost.
+        if error.line and source.suffix != ".gz" and files.detect_kind(source) in OFFICIAL:
             return UserError(f"{error}{REPAIR.format(source)} (--skip-bad skips invalid lines)")
     return error
 

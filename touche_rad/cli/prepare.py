@@ -19,7 +19,7 @@ from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import Common, PluginSpec
 from touche_rad.credentials import strangers_in
 from touche_rad.errors import InputError, OptionError, UserError, WorkError, nearest, why
-from touche_rad.files.records import make_folder
+from touche_rad.files.records import make_folder, refuse_unfinished
 
 if TYPE_CHECKING:
     from touche_rad.events import Event
@@ -35,7 +35,9 @@ NO_INDEX: Final = f"no index is given: {MAKE_INDEX}; or try the demo's arguments
 SIDE_UNKNOWN: Final = (
     "without a language model, an answer can be on the wrong side: add -m URL#MODEL"
 )
-ON_DEMO: Final = f"index: the demo collection, on 60 topics only; for your own: {MAKE_INDEX}"
+ON_DEMO: Final = (
+    "index: the demo collection, on 60 topics only, not fit to upload; for your own: " + MAKE_INDEX
+)
 DEMO_INDEX: Final = (
     "the index is the demo collection, on 60 topics only: not fit to upload; give an index of "
     "the task's collection with -i, or build the image with --build-arg COLLECTION=FILE"
@@ -43,8 +45,9 @@ DEMO_INDEX: Final = (
 
 
 def need_file(path: Path) -> None:
-    """Raise an error if there is no file to read."""
-    if not path.is_file():
+    """Raise an error if there is no file to read, or only the journal of a run."""
+    if not path.exists():
+        refuse_unfinished(path)
         raise UserError(f"{path} does not exist: expected a file to read")
 
 

@@ -13,22 +13,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from touche_rad.cli.console import (
-    MAKE_INDEX_STEP,
-    Label,
-    next_after,
-    next_step,
-    progress,
-    say,
-    show_status,
-)
+from touche_rad.cli.advice import next_after, words_of_call
+from touche_rad.cli.console import Label, next_step, progress, say, show_status
 from touche_rad.cli.options import FileOptions
 from touche_rad.cli.prepare import (
+    ON_DEMO,
     beside,
     calls_so_far,
     check_demo,
     model_settings,
     names_model,
+    need_file,
     open_index_of,
     open_session,
     parallel,
@@ -141,15 +136,13 @@ def run_on_files(
     """
     from touche_rad import files
     from touche_rad.files.outputs import STATUS, Setup, read_status
-    from touche_rad.files.records import path_beside, refuse_unfinished
+    from touche_rad.files.records import path_beside
     from touche_rad.runs.fallbacks import ERRORS
     from touche_rad.runs.jobs import index_in_words
     from touche_rad.runs.runner import STDOUT, run
     from touche_rad.runs.work import RunOptions
 
-    if not job.source.exists():
-        refuse_unfinished(job.source)
-        raise UserError(f"{job.source} does not exist: expected a file to read")
+    need_file(job.source)
     if options.dry_run:
         return _estimate(job.for_estimate(), options)
     out = places.out
@@ -162,7 +155,12 @@ def run_on_files(
         work = job.open(session.services)
         demo, warnings = check_demo(options, session.index) if job.cites else (False, ())
         content = {} if session.criteria.official else session.criteria.model_dump(mode="json")
-        setup: Setup = {"demo": demo, "criteria": content}
+        folder = (options.output or out or job.source).parent
+        setup: Setup = {
+            "demo": demo,
+            "criteria": content,
+            "command": words_of_call(job.source, folder),
+        }
         if work.verb == "judge":
             with suppress(UserError):  # a damaged status is not needed
                 judged = read_status(job.source)
@@ -200,8 +198,7 @@ def run_on_files(
         return end_of_run(status, None)
     # What is finished is not run again: its status is older than this call.
     if status.finished < begun:
-        what = out if options.shard is None else f"shard {options.shard}"
-        say(f"{what} is finished already; --restart makes it again")
+        say(f"{out} is finished already; --restart makes it again")
     show_status(status)
     if job.uses_index:
         say(index_in_words(status.identity))
@@ -212,12 +209,10 @@ def run_on_files(
         return 0
     code = end_of_run(status, out)
     if places.status is None and not code and not is_one_of_several:
-        steps = next_after(places.kind, out, places.source, options.index, demo=demo)
-        if demo and MAKE_INDEX_STEP in steps:
-            say(
-                "answers from the demo's arguments, on 60 topics, are not fit to upload", Label.NOTE
-            )
-        next_step(*steps)
+        if demo:
+            say(ON_DEMO, Label.NOTE)
+        # What cites the demo's arguments is not checked for an upload.
+        next_step(*next_after(places.kind, out, places.source, options.index)[-demo:])
     return code
 
 

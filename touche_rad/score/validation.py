@@ -34,7 +34,7 @@ from touche_rad.files.outputs import (
     why_no_status,
 )
 from touche_rad.files.records import original_record, records
-from touche_rad.files.simulations import SIMULATIONS, fallback_of, planned_turns
+from touche_rad.files.simulations import SIMULATIONS, fallback_of
 from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
@@ -61,8 +61,6 @@ DEMO: Final = f"{UNFIT}demo index"
 TWICE: Final = "a debate is given twice"
 MISSING: Final = "a debate is missing"
 OTHER_ORDER: Final = "the order is not the input's"
-FOREIGN: Final = "the run is on other "
-"""The kinds of issues on a run of another input begin with it."""
 
 
 @frozen
@@ -109,8 +107,6 @@ class Validation:
     lost: int = 0
     """Lines whose debate is lost: it has no turn, or cannot be read."""
     turns: int = 0
-    most_turns: int = 0
-    """Turns of its longest debate, as it is planned or played."""
     official: bool = False
     """Whether this is a kind of file that can be uploaded."""
     unfit: list[str] = field(default_factory=list)
@@ -301,8 +297,6 @@ def check(
             result.add(
                 number, "the debate has no turn" if debate.wire else "there is no simulation"
             )
-        turns = planned_turns(debate)
-        result.most_turns = max(result.most_turns, turns, len(debate.turns))
         level: Level = "warning" if evaluation is not None else "fault"
         unit = evaluation.criteria.unit if evaluation is not None else "response"
         # Verdicts are on the answered turns; a run of debates gets a fault for each other one.
@@ -498,7 +492,11 @@ def _compare_with_input(
     for place, debate in enumerate(inputs):
         rest.setdefault(key_of(debate), []).append(place)
     if any(keys.values()) and rest.keys().isdisjoint(keys.values()):
-        result.add(None, f"{FOREIGN}{what}s", f"{source} has none of its {len(keys)}")
+        result.add(
+            None,
+            f"the run is on other {what}s",
+            f"{source} has none of its {len(keys)}: check --input",
+        )
         return of_input
 
     places: dict[int, int] = {}
@@ -572,6 +570,8 @@ def _compare_with_input(
             others.append(number)
         elif evaluation is not None and digests(expected) != digests(debate):
             result.add(number, "the responses are not the input's")
+        elif evaluation is not None and debate.turns != expected.turns:
+            result.add(number, "the citations are not the input's")
     if 2 * len(others) < len(lines):  # else a simulated user wrote the messages
         for number in others:
             result.add(number, "the user's messages are not the input's", level="warning")

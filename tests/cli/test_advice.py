@@ -1,0 +1,77 @@
+"""Each command that is advised can be typed as it stands, and the last ones have a valid run."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+from pathlib import Path
+
+import pytest
+
+from tests.bench.makers import BRIEF
+from tests.demo import ARGUMENTS, CLAIMS, DEBATES
+from tests.records import copy_lines, write_lines
+from tests.terminal import touche_rad
+
+FAILS_ONCE = BRIEF.replace(
+    "return", "assert debate.turns[1:] or 'e' in debate.thesis\n        return"
+)
+COMMANDS = {
+    "simulate claims.tsv -i index --turns 1": "",
+    "simulate claims.tsv -i index -d brief --plugin brief.py --turns 2": "",
+    "respond debates.jsonl -i index -d verbatim": "",
+    "respond debates.jsonl -i index --as simulations": "",
+    "judge debates.jsonl -j length": "",
+    "judge simulations.jsonl -i index": "claims.tsv",
+    "judge answers.jsonl -i index": "",
+}
+"""Commands, and with what their run is compared if it is not their input."""
+DAMAGES = (
+    "first rest",
+    "rest first",
+    "rest",
+    "lost rest",
+    "first rest first",
+    "nonsense rest",
+)
+"""What a damaged run has; the first case is sound."""
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the commands read, and an index that is not the demo's."""
+    folder = tmp_path_factory.mktemp("in puts")
+    copy_lines(ARGUMENTS, folder / "arguments.jsonl", 400)
+    copy_lines(CLAIMS, folder / "claims.tsv", 4)
+    copy_lines(DEBATES, folder / "debates.jsonl", 3)
+    (folder / "brief.py").write_text(FAILS_ONCE)
+    for words in (
+        "index arguments.jsonl -o index",
+        "simulate claims.tsv -i index --turns 1 -o simulations.jsonl",
+        "respond debates.jsonl -i index -o answers.jsonl",
+    ):
+        touche_rad(words, cwd=folder)
+    return folder
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+@pytest.mark.parametrize("command", COMMANDS)
+def test_each_advised_command_works_as_typed(inputs: Path, command: str, damage: str) -> None:
+    shutil.copytree(inputs, "in puts")
+    folder = Path("elsewhere")
+    folder.mkdir()
+    run = Path("in puts/run.jsonl")
+    touche_rad(command, "-o", "run.jsonl", cwd=run.parent)
+    first, *rest = run.read_text().splitlines()
+    parts = {"first": [first], "rest": rest, "lost": ["{}"], "nonsense": ["nonsense"]}
+    write_lines(run, [line for part in damage.split() for line in parts[part]])
+    source = COMMANDS[command] or command.split()[1]
+    check = f"check '../in puts/run.jsonl' -i '../in puts/index' --input '../in puts/{source}'"
+    steps = [shlex.split(check)]
+    for words in steps:  # it grows
+        ended = touche_rad(*words, cwd=folder, code=None)
+        advised = re.findall("^(?:next: |  +)touche-rad (.*)$", ended.out + ended.err, re.M)
+        assert ended.code == 0 or ("check" in words and advised), ended
+        steps += map(shlex.split, advised)
+    assert len(set(map(tuple, steps))) == len(steps)
