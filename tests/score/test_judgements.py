@@ -152,8 +152,8 @@ def test_the_seed_decides_intervals_and_nothing_else(planted: Planted) -> None:
     assert [row.f1 for row in first.rows] == [row.f1 for row in new_seed.rows]
 
 
-@pytest.mark.parametrize(("debates", "warnings"), [(1, 1), (19, 1), (20, 0)])
-def test_fewer_than_twenty_debates_have_a_warning_and_one_has_no_interval_and_no_p(
+@pytest.mark.parametrize(("debates", "warnings"), [(1, 0), (9, 0), (10, 1), (19, 1), (20, 0)])
+def test_fewer_than_twenty_debates_are_few_and_one_has_no_interval_and_no_p(
     debates: int, warnings: int
 ) -> None:
     truth = labels_file("labels.jsonl", LABELS[:1] * debates)
@@ -161,6 +161,7 @@ def test_fewer_than_twenty_debates_have_a_warning_and_one_has_no_interval_and_no
     report = score_judgements([run], truth, samples=10)
     few = [problem.message for problem in report.problems if problem.kind is ProblemKind.FEW]
     assert [text.partition(":")[0] for text in few] == [f"{debates} debates"] * warnings
+    assert ("Too few debates" in str(report.sentences())) == (debates < 10)
     if debates == 1:
         unknown = {(None, None)}
         assert {(row.low, row.high) for row in report.rows} == unknown

@@ -56,9 +56,8 @@ def test_problems_are_counted_with_the_first_place() -> None:
     report = score_judgements([run], truth, samples=100)
     assert report.by_official_scorer == {"judge": OfficialResult.REFUSED}
     warnings = list(report.warnings())
-    assert len(warnings) == 3
+    assert len(warnings) == 2
     assert re.match(
         r"judge: null score: 4 times, 4 .*line 1, labels.jsonl line 1, turn 1, ", warnings[0]
     )
     assert re.match(r"judge: lost debate: line 2, labels.jsonl line 2: 8 ", warnings[1])
-    assert "2 debates" in warnings[2]
