@@ -18,7 +18,7 @@ FAILS_ONCE = BRIEF.replace(
     "return", "assert debate.turns[1:] or 'e' in debate.thesis\n        return"
 )
 COMMANDS = {
-    "simulate claims.tsv -i index --turns 1": "",
+    "simulate claims.tsv -i index --turns 1 --replace": "",
     "simulate claims.tsv -i index -d brief --plugin brief.py --turns 2": "",
     "respond debates.jsonl -i index -d verbatim": "",
     "respond debates.jsonl -i index --as simulations": "",
@@ -75,3 +75,4 @@ def test_each_advised_command_works_as_typed(inputs: Path, command: str, damage:
         assert ended.code == 0 or ("check" in words and advised), ended
         steps += map(shlex.split, advised)
     assert len(set(map(tuple, steps))) == len(steps)
+    assert "--replace" not in str(steps)

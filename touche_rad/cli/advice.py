@@ -16,6 +16,9 @@ if TYPE_CHECKING:
     from touche_rad.files import Kind
 
 _OF_OUTPUT: Final = {"-o", "--output", "--shard"}
+"""Options with a value that decide no result."""
+_FLAGS: Final = {"-q", "--quiet", "--replace", "--restart"}
+"""Flags that decide no result."""
 
 
 def words_of_call(source: Path, folder: Path) -> list[str]:
@@ -25,7 +28,7 @@ def words_of_call(source: Path, folder: Path) -> list[str]:
     """
     context = click.get_current_context()
     typed = (context.find_root().obj or SettingsFile()).words
-    others = {*_OF_OUTPUT, str(source), *map(str, context.params.get("sources", ()))}
+    others = {*_OF_OUTPUT, *_FLAGS, str(source), *map(str, context.params.get("sources", ()))}
     options = [
         word for before, word in pairwise(typed) if before not in _OF_OUTPUT and word not in others
     ]
