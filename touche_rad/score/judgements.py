@@ -32,6 +32,7 @@ from touche_rad.score.reports import JudgementReport
 from touche_rad.score.result import (
     BASELINE,
     MEAN,
+    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
@@ -125,6 +126,17 @@ def score_judgements(
     first = next(iter(trivial))
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(measured), baselines=(*marked, BASELINE), others=tested)
+    label_rows = []
+    for row in rows:
+        if row.run == BASELINE and row.maxim != MEAN:
+            label_rows.append(
+                LabelRow(
+                    maxim=row.maxim,
+                    yes=row.tp,
+                    no=row.fp,
+                    unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
+                )
+            )
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     if left_out > 0:
         message = f"{left_out} labelled debates are of other runs, and are left out"
@@ -146,6 +158,7 @@ def score_judgements(
         debates=len(measured),
         turns=sum(map(is_labelled, with_examples)),
         excluded=excluded,
+        label_rows=tuple(label_rows),
         rows=tuple(rows),
         ranking=ranking.runs,
         lost={tag: alignment.lost for tag, alignment in aligned.items()},

@@ -18,6 +18,7 @@ from touche_rad.score.result import (
     COUNTED_OF_KIND,
     MEAN,
     JudgementRow,
+    LabelRow,
     OfficialResult,
     Problem,
     ProblemKind,
@@ -312,6 +313,7 @@ class JudgementReport(Report):
     """Turns with a label on some criterion."""
     excluded: int = 0
     """Labelled turns that --exclude left out."""
+    label_rows: tuple[LabelRow, ...] = ()
     rows: tuple[JudgementRow, ...]
     lost: Mapping[str, int] = {}
     """Labelled debates without any verdict, by run."""

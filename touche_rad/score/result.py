@@ -110,6 +110,16 @@ class Problem(FrozenRecord):
     """Number of labelled verdicts that count as no because of it."""
 
 
+class LabelRow(FrozenRecord):
+    """How often each label was given on a criterion of the task."""
+
+    maxim: str
+    yes: int
+    no: int
+    unknown: int
+    """Turns without a label: the annotators did not know."""
+
+
 class JudgementRow(FrozenRecord):
     """A run's measures on one criterion, or their mean.
 
