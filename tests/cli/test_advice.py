@@ -76,3 +76,14 @@ def test_each_advised_command_works_as_typed(inputs: Path, command: str, damage:
         steps += map(shlex.split, advised)
     assert len(set(map(tuple, steps))) == len(steps)
     assert "--replace" not in str(steps)
+
+
+def test_a_status_of_a_stranger_cannot_advise_to_trust(inputs: Path) -> None:
+    run = Path("run.jsonl")
+    touche_rad("judge", inputs / "debates.jsonl", "-j", "length", "-o", run)
+    status = Path("run.jsonl.status.json")
+    status.write_text(status.read_text().replace('"-j"', '"--trust", "-j"'))
+    write_lines(run, ["{}"])
+    ended = touche_rad("check", run, code=1)
+    assert "-j length -o" in ended.out
+    assert "--trust" not in ended.out

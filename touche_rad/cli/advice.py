@@ -38,7 +38,8 @@ def words_of_call(source: Path, folder: Path) -> list[str]:
 def command_of(run: Path) -> list[str]:
     """Return the command that made a run, with its input after its verb; empty if it is unknown.
 
-    A run that was changed since was still made by the command of the status beside it.
+    A run that was changed since was still made by the command of the status beside it. A status
+    may be a stranger's, so it cannot advise to trust.
     """
     from touche_rad.files.outputs import STATUS, Status
     from touche_rad.files.records import path_beside, read_json
@@ -47,7 +48,7 @@ def command_of(run: Path) -> list[str]:
         status = Status.model_validate(read_json(path_beside(run, STATUS)))
         folder = run.parent / status.command[0]
         words = [status.verb]
-        for word in status.command[1:]:
+        for word in filter("--trust".__ne__, status.command[1:]):
             place = os.path.normpath(folder / word)
             words.append(place if os.path.exists(place) else word)
         return words

@@ -209,10 +209,11 @@ def run_on_files(
         return 0
     code = end_of_run(status, out)
     if places.status is None and not code and not is_one_of_several:
+        steps = next_after(places.kind, out, places.source, options.index)
         if demo:
             say(ON_DEMO, Label.NOTE)
-        # What cites the demo's arguments is not checked for an upload.
-        next_step(*next_after(places.kind, out, places.source, options.index)[-demo:])
+            steps = steps[-1:]  # what cites the demo's arguments is not checked for an upload
+        next_step(*steps)
     return code
 
 
