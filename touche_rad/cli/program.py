@@ -108,7 +108,10 @@ class Command(click.Command):
             with trusting(settings.trusted):
                 return self.function(options)
         except (click.Abort, KeyboardInterrupt):
-            raise click.Abort("stopped; run the same command again" if out else "stopped") from None
+            has_output = out or os.environ.get("outputDir")
+            resumes = "restart" in values or ctx.info_name in ("index", "loop")
+            hint = "; run the same command again to resume" if has_output and resumes else ""
+            raise click.Abort(f"stopped{hint}") from None
 
 
 def _check_keys(ctx: click.Context, path: Path, table: object) -> None:
