@@ -4,35 +4,11 @@ from __future__ import annotations
 
 import os
 from contextlib import suppress
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
-import click
-
-from touche_rad.cli.settings import SettingsFile
-
 if TYPE_CHECKING:
     from touche_rad.files import Kind
-
-_OF_OUTPUT: Final = {"-o", "--output", "--shard"}
-"""Options with a value that decide no result."""
-_FLAGS: Final = {"-q", "--quiet", "--replace", "--restart"}
-"""Flags that decide no result."""
-
-
-def words_of_call(source: Path, folder: Path) -> list[str]:
-    """Return the running command for a status in a folder: the working folder, input and options.
-
-    Of several inputs, each has a run of its own.
-    """
-    context = click.get_current_context()
-    typed = (context.find_root().obj or SettingsFile()).words
-    others = {*_OF_OUTPUT, *_FLAGS, str(source), *map(str, context.params.get("sources", ()))}
-    options = [
-        word for before, word in pairwise(typed) if before not in _OF_OUTPUT and word not in others
-    ]
-    return [os.path.relpath(".", folder), str(source), *options]
 
 
 def command_of(run: Path) -> list[str]:

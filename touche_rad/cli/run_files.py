@@ -8,12 +8,13 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
-from touche_rad.cli.advice import next_after, words_of_call
+from touche_rad.cli.advice import next_after
 from touche_rad.cli.console import Label, next_step, progress, say, show_status
 from touche_rad.cli.options import FileOptions
 from touche_rad.cli.prepare import (
@@ -29,6 +30,7 @@ from touche_rad.cli.prepare import (
     parallel,
     tira_takes,
 )
+from touche_rad.cli.settings import SettingsFile
 from touche_rad.errors import OptionError, UserError
 from touche_rad.frozen import frozen
 
@@ -37,6 +39,11 @@ if TYPE_CHECKING:
     from touche_rad.files.outputs import Status
     from touche_rad.models.endpoint import Backend
     from touche_rad.runs.jobs import JobSpec
+
+_OF_OUTPUT: Final = {"-o", "--output", "--shard"}
+"""Options with a value that decide no result."""
+_FLAGS: Final = {"-q", "--quiet", "--replace", "--restart"}
+"""Flags that decide no result."""
 
 
 @frozen
@@ -61,6 +68,20 @@ def expand_folders(paths: tuple[Path, ...], truth: Path | None = None) -> tuple[
     from touche_rad.report import inputs  # it is slow to import
 
     return tuple(inputs.expand_folders(paths, truth))
+
+
+def _words_of_call(source: Path, folder: Path) -> list[str]:
+    """Return the running command for a status in a folder: the working folder, input and options.
+
+    Of several inputs, each has a run of its own.
+    """
+    context = click.get_current_context()
+    typed = (context.find_root().obj or SettingsFile()).words
+    others = {*_OF_OUTPUT, *_FLAGS, str(source), *map(str, context.params.get("sources", ()))}
+    options = [
+        word for before, word in pairwise(typed) if before not in _OF_OUTPUT and word not in others
+    ]
+    return [os.path.relpath(".", folder), str(source), *options]
 
 
 def find_places(
@@ -159,7 +180,7 @@ def run_on_files(
         setup: Setup = {
             "demo": demo,
             "criteria": content,
-            "command": words_of_call(job.source, folder),
+            "command": _words_of_call(job.source, folder),
         }
         if work.verb == "judge":
             with suppress(UserError):  # a damaged status is not needed
