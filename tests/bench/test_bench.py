@@ -156,7 +156,7 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
     path = bench / name
     text = path.read_text()
     path.write_text(text.replace("a", "b", 1))
-    assert verify_bench(bench).startswith(f"{path}: was changed: run the bench again")
+    assert verify_bench(bench).startswith(f"{path}: was changed: touche-rad bench run --replace")
     path.unlink()
     assert verify_bench(bench) == f"{path}: the file is missing"
 

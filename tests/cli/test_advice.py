@@ -78,6 +78,24 @@ def test_each_advised_command_works_as_typed(inputs: Path, command: str, damage:
     assert "--replace" not in str(steps)
 
 
+def test_settings_of_the_environment_are_advised_as_words(
+    inputs: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run = Path("run.jsonl")
+    shutil.copy(inputs / "brief.py", ".")
+    Path("settings.toml").write_text("[simulate]\nturns = 1\n")
+    with monkeypatch.context() as environment:
+        environment.setenv("TOUCHE_RAD_INDEX", str(inputs / "index"))
+        environment.setenv("TOUCHE_RAD_PLUGIN", "brief.py")
+        environment.setenv("TOUCHE_RAD_CONFIG", "settings.toml")
+        touche_rad("simulate", inputs / "claims.tsv", "-d", "brief", "-o", run)
+    write_lines(run, ["{}"])
+    (advised,) = re.findall("touche-rad (simulate .*)", touche_rad("check", run, code=1).out)
+    assert "-d brief" in advised
+    played = touche_rad(*shlex.split(advised), err="written: run.new.jsonl")
+    assert "(3 answers" in played.err
+
+
 def test_a_status_of_a_stranger_cannot_advise_to_trust(inputs: Path) -> None:
     run = Path("run.jsonl")
     touche_rad("judge", inputs / "debates.jsonl", "-j", "length", "-o", run)

@@ -363,7 +363,7 @@ def test_what_the_input_does_not_have_is_on_no_tab(tmp_path: Path) -> None:
     (table,) = page["report"]["claims"]["tables"]
     assert table["values"] == [[1, 1]] * 11 + [[1, 0]]
     badges = page["report"]["badges"]
-    assert badges["few"] == ["1 fault, 1 missing or lost debate", ""]  # it has another order
+    assert badges["few"] == ["1 missing or lost debate, 1 fault", ""]  # it has another order
 
 
 def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:

@@ -130,10 +130,13 @@ def test_missing_and_lost_debates_are_counted_alike(debaters: Path) -> None:
         words = (*runs, "--debates", truth) if truth else runs[:2]
         touche_rad("report -o page.html --replace", *words, cwd=debaters)
         report = Page(debaters / "page.html").data["report"]
+        if truth and not folder:
+            scored = touche_rad("score", *words, cwd=debaters)
+            assert "lost: the order is not the input's" in scored.out + scored.err
         # The lost one is in another order, too, which the input tells.
         assert [row[-1] for row in report["files"]["rows"]] == [0, 1, 2][: len(words)]
         badges = [text for text, _ in report["badges"].values()]
-        assert all(text.endswith("1 missing or lost debate") for text in badges)
+        assert all("1 missing or lost debate" in text for text in badges)
 
 
 def test_debates_that_two_runs_lost_in_different_places_count_in_both(debaters: Path) -> None:
@@ -142,3 +145,13 @@ def test_debates_that_two_runs_lost_in_different_places_count_in_both(debaters: 
     assert (
         touche_rad("score --csv", debaters / "lost.jsonl", "other.jsonl").out.count("9 of 10") == 2
     )
+
+
+def test_a_folder_with_a_run_that_is_not_finished_says_so(debaters: Path) -> None:
+    Path("runs").mkdir()
+    shutil.copy(debaters / "whole.jsonl", "runs")
+    Path("runs/other.jsonl.part").touch()
+    for command in ("score runs", "report runs"):
+        unfinished = "runs/other.jsonl.part: a run that is not finished"
+        ended = touche_rad(command)
+        assert unfinished in ended.out + ended.err

@@ -178,6 +178,6 @@ def differing_files(results: Path) -> Iterator[str]:
         digest = sha256_of(path)
         if digest != expected:
             yield (
-                f"{path}: was changed: run the bench again (SHA-256 is {digest}, the record has "
-                f"{expected})"
+                f"{path}: was changed: touche-rad bench run --replace plays it again "
+                f"(SHA-256 is {digest}, the record has {expected})"
             )

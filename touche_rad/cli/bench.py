@@ -312,7 +312,7 @@ def run_plan(
         if bench.failed:
             raise WorkError(
                 f"{len(bench.failed)} of {len(bench.cells)} runs failed, so there are no figures; "
-                "run the same command again, or take their entries out of the plan"
+                "mend what the errors say and run it again, or take their entries out of the plan"
             )
         return bench, bench.finish()
 

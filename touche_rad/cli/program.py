@@ -27,7 +27,7 @@ from touche_rad.cli import help_text
 from touche_rad.cli.commands import COMMANDS, GROUPS
 from touche_rad.cli.console import Label, say
 from touche_rad.cli.options import PluginSpec, parameters_of
-from touche_rad.cli.settings import SettingsFile, load_settings
+from touche_rad.cli.settings import TYPED, SettingsFile, load_settings
 from touche_rad.credentials import Servers, servers_in, trusting
 from touche_rad.errors import (
     InputError,
@@ -67,6 +67,11 @@ class Command(click.Command):
         self.examples = examples
         parameters = [*self.parameters.values(), *GLOBAL_OPTIONS, HELP_ALL]
         super().__init__(name, params=parameters, help=inspect.getdoc(function))
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words of the command line, and keep them for the status of a run."""
+        ctx.meta[TYPED] = [*args]
+        return super().parse_args(ctx, args)
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the examples, then the options in sections."""
@@ -342,7 +347,7 @@ def run(
             prog_name="touche-rad",
             standalone_mode=False,
             color=colour_setting(),
-            obj=SettingsFile(is_step=is_step, words=tuple(words), trusted=trusted),
+            obj=SettingsFile(is_step=is_step, trusted=trusted),
         )
     except click.exceptions.NoArgsIsHelpError as error:
         error.show()

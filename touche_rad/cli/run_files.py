@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 import click
+from click.core import ParameterSource
 
 from touche_rad.cli.advice import next_after
 from touche_rad.cli.console import Label, next_step, progress, say, show_status
@@ -30,9 +31,10 @@ from touche_rad.cli.prepare import (
     parallel,
     tira_takes,
 )
-from touche_rad.cli.settings import SettingsFile
+from touche_rad.cli.settings import TYPED
 from touche_rad.errors import OptionError, UserError
 from touche_rad.frozen import frozen
+from touche_rad.plugins.registry import IMPORTED
 
 if TYPE_CHECKING:
     from touche_rad.files import Kind
@@ -44,6 +46,7 @@ _OF_OUTPUT: Final = {"-o", "--output", "--shard"}
 """Options with a value that decide no result."""
 _FLAGS: Final = {"-q", "--quiet", "--replace", "--restart"}
 """Flags that decide no result."""
+_UNTYPED: Final = (ParameterSource.ENVIRONMENT, ParameterSource.DEFAULT_MAP)
 
 
 @frozen
@@ -67,20 +70,36 @@ def expand_folders(paths: tuple[Path, ...], truth: Path | None = None) -> tuple[
         return paths
     from touche_rad.report import inputs  # it is slow to import
 
+    for text in inputs.unfinished_in(paths):
+        say(text, Label.WARNING)
     return tuple(inputs.expand_folders(paths, truth))
 
 
 def _words_of_call(source: Path, folder: Path) -> list[str]:
     """Return the running command for a status in a folder: the working folder, input and options.
 
-    Of several inputs, each has a run of its own.
+    Options of the environment and of a settings file are written out. Of several inputs, each has
+    a run of its own.
     """
     context = click.get_current_context()
-    typed = (context.find_root().obj or SettingsFile()).words
+    typed: list[str] = context.meta[TYPED]
     others = {*_OF_OUTPUT, *_FLAGS, str(source), *map(str, context.params.get("sources", ()))}
     options = [
-        word for before, word in pairwise(typed) if before not in _OF_OUTPUT and word not in others
+        word
+        for before, word in pairwise(["", *typed])
+        if before not in _OF_OUTPUT and word not in others
     ]
+    for parameter in context.command.params:
+        value, origin = parameter.consume_value(context, {})  # as if nothing was typed
+        is_used = context.get_parameter_source(str(parameter.name)) is origin
+        if is_used and origin in _UNTYPED:
+            is_flag = isinstance(parameter, click.Option) and parameter.is_flag
+            values = value if isinstance(value, list | tuple) else [value]
+            for text in values:
+                options += [parameter.opts[0], *([] if is_flag else [str(text)])]
+    for plugin in IMPORTED:
+        if plugin not in options:
+            options += ["--plugin", plugin]
     return [os.path.relpath(".", folder), str(source), *options]
 
 
@@ -218,12 +237,14 @@ def run_on_files(
             say(warning.detail, Label.WARNING)
         return end_of_run(status, None)
     # What is finished is not run again: its status is older than this call.
-    if status.finished < begun:
+    is_earlier = status.finished < begun
+    if is_earlier:
         say(f"{out} is finished already; --restart makes it again")
     show_status(status)
     if job.uses_index:
         say(index_in_words(status.identity))
-    say(out, Label.WRITTEN)
+    if not is_earlier:
+        say(out, Label.WRITTEN)
     if options.shard is not None:
         say(f"when all {options.shard.count} shards are finished:")
         next_step(["merge", out.parent.parent, "-o", options.output])

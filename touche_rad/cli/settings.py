@@ -6,13 +6,16 @@ import json
 from collections.abc import Mapping
 from dataclasses import field, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 from touche_rad.cli.commands import COMMANDS
 from touche_rad.cli.options import SETTINGS
 from touche_rad.credentials import Servers, servers_in
 from touche_rad.errors import InputError, nearest
 from touche_rad.frozen import frozen
+
+TYPED: Final = "touche_rad.typed"
+"""Where a command's context has the words that were typed after its name."""
 
 
 @frozen
@@ -26,8 +29,6 @@ class SettingsFile:
     """Whether the command is a step of another one, such as `demo`."""
     table: Mapping[str, Any] = field(default_factory=dict)
     """The file as it is."""
-    words: tuple[str, ...] = ()
-    """The words of the command line, without `touche-rad`."""
     trusted: Servers | None = None
     """The servers that get credentials; None: the same ones as in the command that calls this."""
 
@@ -36,7 +37,7 @@ class SettingsFile:
         trusted = call.trusted
         if trusted is not None:
             trusted |= servers_in([json.dumps(self.table, ensure_ascii=False, default=str)])
-        return replace(self, is_step=call.is_step, words=call.words, trusted=trusted)
+        return replace(self, is_step=call.is_step, trusted=trusted)
 
 
 def load_settings(path: str) -> SettingsFile:

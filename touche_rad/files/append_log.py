@@ -233,6 +233,8 @@ def refuse_other_identity(
     """
     for key in dict.fromkeys([*now, *earlier]):
         if earlier.get(key) != now.get(key):
+            if key == "input":  # a digest, which says nothing
+                raise UserError(f"{problem} the input has changed; {fix}")
             raise UserError(
                 f"{problem} {key} was {_short(earlier.get(key))} "
                 f"and is now {_short(now.get(key))}; {fix}"

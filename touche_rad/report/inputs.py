@@ -16,7 +16,7 @@ from touche_rad.contests.tournament.result import VERSION, Tournament
 from touche_rad.errors import InputError, UserError, refuse_newer
 from touche_rad.files import Kind
 from touche_rad.files.outputs import STATUS
-from touche_rad.files.records import field_error, read_json, refuse_links_out
+from touche_rad.files.records import JOURNAL, field_error, read_json, refuse_links_out
 from touche_rad.files.traces import TRACE
 
 _BENCH: Final = "bench.toml"
@@ -51,6 +51,13 @@ def expand_folders(paths: Iterable[Path], labels: Path | None = None) -> list[Pa
                 refuse_links_out(path, [file, *file.glob("*")])
         expanded += inputs
     return expanded
+
+
+def unfinished_in(paths: Iterable[Path]) -> Iterator[str]:
+    """Yield a warning for each run of a folder that only has its journal."""
+    for folder in filter(Path.is_dir, paths):
+        for journal in sorted(folder.rglob(f"*{JOURNAL}")):
+            yield f"{journal}: a run that is not finished: run its command again"
 
 
 def _runs_and_tournaments(folder: Path, labels: Path | None) -> list[Path]:

@@ -46,7 +46,7 @@ from touche_rad.report.boards import (
     tournament_board,
 )
 from touche_rad.report.calls import costs_of
-from touche_rad.report.inputs import read_tournament, split_runs_and_ratings
+from touche_rad.report.inputs import read_tournament, split_runs_and_ratings, unfinished_in
 from touche_rad.report.sources import (
     Source,
     debates_of,
@@ -74,10 +74,11 @@ from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import (
     ShareReport,
     debates_of_input,
+    in_other_order,
     lacks_texts,
     shares_of_debates,
 )
-from touche_rad.score.validation import OTHER_ORDER, check, read_inputs
+from touche_rad.score.validation import read_inputs
 from touche_rad.score.words import faults_in_words, names_of
 from touche_rad.text import count_of, count_words, is_blank
 
@@ -174,7 +175,11 @@ def write_report(
     lost_of_runs = [
         len(source.lost) if source.kind is Kind.EVALUATIONS else 0 for source in sources
     ]
-    warnings = [*of_origins(files_of_runs), *equal_files(files_of_runs.values())]
+    warnings = [
+        *of_origins(files_of_runs),
+        *equal_files(files_of_runs.values()),
+        *unfinished_in(runs),
+    ]
     warnings += judged_with_different_indexes(
         source.path for source in sources if source.judgements
     )
@@ -254,10 +259,9 @@ def write_report(
         *_faults_of_sources(sources, skipped, {path.parent for path in ratings}, ranked),
         *_odd_responses(texts_of_runs),
     ]
-    if inputs and not labels:  # of labels, the scores say it
-        for source in sources:
-            if source.debates and OTHER_ORDER in check(source.path, source=policy.debates).faults:
-                all_faults.append(RunFault(source.name, 1, OTHER_ORDER))
+    if scored is None:  # else the scores say it
+        played = {source.name: source.path for source in sources if source.debates}
+        all_faults += in_other_order(played, policy.debates)
     if scored is not None:
         # What the reader lists; of missing turns only those that a debate itself says it has.
         listed = ["lost debate", "missing debate", MISSING_OR_LOST, "missing verdict"]

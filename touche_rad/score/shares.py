@@ -57,7 +57,7 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, turn_rows
-from touche_rad.score.validation import read_inputs
+from touche_rad.score.validation import OTHER_ORDER, check, read_inputs
 from touche_rad.score.words import faults_in_words, number
 
 
@@ -271,6 +271,15 @@ def present_debates(
     return debates, lost
 
 
+def in_other_order(runs: Mapping[str, Path], source: Path | None) -> list[RunFault]:
+    """Return a fault for each run whose debates are not in the order of the input."""
+    return [
+        RunFault(tag, 1, OTHER_ORDER)
+        for tag, path in runs.items()
+        if source and OTHER_ORDER in check(path, source=source).faults
+    ]
+
+
 def shares_of_debates(
     runs: Mapping[str, Path],
     debates: Sequence[DebateOfRun],
@@ -330,7 +339,8 @@ def shares_of_debates(
 
     paths = [runs[tag] for tag in figures]
     not_ranked = different_judges(paths)
-    unranked = without_rank({tag: runs[tag] for tag in figures})
+    of_files = without_rank({tag: runs[tag] for tag in figures})
+    faults = [*of_files, *in_other_order({tag: runs[tag] for tag in figures}, source)]
     have_pairs = any(len(topic.conversations) > 1 for topic in all_topics)
     if len(judged) > 1 and not (not_ranked or have_pairs):
         not_ranked = "the runs have no claim in common"
@@ -347,10 +357,10 @@ def shares_of_debates(
         ),
         input_of_runs=str(source or ""),
         problems=problems,
-        problems_of_runs=unranked,
-        apart=[fault.run for fault in unranked],
+        problems_of_runs=faults,
+        apart=[fault.run for fault in of_files],
         notes=[
-            *faults_in_words(unranked),
+            *faults_in_words(faults),
             *([] if not_ranked else [*without_model(paths), *unknown_judge(paths)]),
             *categories_in_words(criteria),
         ],
