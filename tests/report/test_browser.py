@@ -458,7 +458,9 @@ def test_a_ranking_of_twenty_runs_is_on_the_first_screen(
     assert page.evaluate(IS_IN_THE_WINDOW, ".ranking")
     page = open_page(twenty, phone=True)
     assert page.locator(".ranking tbody tr").first.bounding_box()["y"] < 844 / 2
-    assert page.locator(".ranking").bounding_box()["height"] < 24 * 23
+    assert page.locator(".ranking").bounding_box()["height"] < 24 * 31
+    assert page.locator(".plot").first.bounding_box()["width"] > 300
+    assert page.locator(".ranking tbody .sure:visible").count() == 8
     assert page.evaluate(NAMES_ARE_WHOLE)
     name = "team0-submission-run-1"
     page.get_by_role("button", name=name).click()

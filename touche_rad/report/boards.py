@@ -49,6 +49,7 @@ _P_OF_BASELINE: Final = (
     "A p of the ranking is corrected over the comparisons with the first run, and the p of a "
     "baseline over those with the baseline."
 )
+_SIGNIFICANT: Final = "Bold differences are significant (p < .05, corrected by Holm)."
 _OF_PANELS: Final[Columns] = {
     "{rmse:.1f}": "RMSE",
     "{mae:.1f}": "MAE",
@@ -100,7 +101,7 @@ def _page_table(caption: str, content: Table) -> Board:
 def board(title: str, rows: Sequence[Board], measure: str, **fields: Any) -> Board:
     """Return a board; a row has run, rank, baseline, value, low, high and cells."""
     lists: Board = {name: [] for name in ("text", "warnings", "tables", "pairs")}
-    return {**lists, "title": title, "rows": rows, "measure": measure, **fields}
+    return {**lists, "base": "", "title": title, "rows": rows, "measure": measure, **fields}
 
 
 def boards_of(report: Scored) -> list[Board]:
@@ -132,18 +133,29 @@ def faults_of(report: Scored) -> Iterator[RunFault]:
 
 
 def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
-    """Add the p-values against the first, and a table of all measures, whose CSV has all digits."""
+    """Add the differences from the baseline or else the first, and a table of all measures.
+
+    The CSV of the table has all digits.
+    """
     table = _page_table("All measures", report.board())
     if report.comparisons:
-        content["columns"].append(["p (Holm)", f"against {report.first}"])
-        content["note"] += f" {INTERVAL_AND_P}"
-        table["heads"].append("p (Holm)")
+        against = content["base"] or report.first
+        heads = [["diff.", f"from {against}"], ["p (Holm)", f"against {against}"]]
+        content["columns"][:0] = heads
+        content["note"] += f" {_SIGNIFICANT} {INTERVAL_AND_P}"
+        table["heads"].append(" ".join(heads[1]))
         for row, measures in zip(content["rows"], table["rows"], strict=True):
-            p_value = words.probability(report.p_against_first(row["run"], measure))
-            row["cells"].append(p_value)
+            p_value = words.probability(report.p_against(against, row["run"], measure))
+            row["cells"][:0] = [_difference(report, row["run"], against, measure), p_value]
             measures.append(p_value)
     table["csv"] = csv_link(csv_text(report.records()))
     return {**content, "tables": [*content["tables"], table]}
+
+
+def _difference(report: Report, run: str, base: str, measure: str) -> tuple[float, bool] | None:
+    """Return the difference of a run from the baseline, and whether it is significant."""
+    row = by_pair(report.comparisons, measure)(run, base)
+    return row and (row.difference, row.significant)
 
 
 def csv_link(text: str) -> str:
@@ -214,8 +226,7 @@ def lead(rows: Sequence[Board], measure: str) -> str:
 def _judgements(report: JudgementReport) -> Board:
     """Show judges that are scored against labels."""
     by_name = report.rows_by_place
-    names = [ranked.run for ranked in report.ranking]
-    base = BASELINE if BASELINE in names else next(filter(report.is_baseline, names))
+    base = report.base
     shown = report.used(_MEASURES)
     heads_of_details = [
         "criterion",
@@ -229,19 +240,18 @@ def _judgements(report: JudgementReport) -> Board:
     for ranked in report.ranking:
         run = ranked.run
         mean = by_name[run, MEAN]
-        deltas: list[tuple[float, bool] | None] = []
         details = []
         for criterion in measured:
             row = by_name[run, criterion.key]
-            compared = by_pair(report.comparisons, criterion.key)(run, base)
-            sure = compared is not None and compared.significant
-            delta = row.value - by_name[base, criterion.key].value
-            deltas.append(None if run == base else (delta, sure))
             details.append([*_errors(row, criterion), *cells(shown, row)])
         rows.append(
             {
                 **_ranked_row(report, ranked, mean),
-                "cells": [*deltas, number(mean.kappa), _percent(mean.yes_rate)],
+                "cells": [
+                    *(_difference(report, run, base, part.key) for part in measured),
+                    number(mean.kappa),
+                    _percent(mean.yes_rate),
+                ],
                 "details": page_table(f"{run} by criterion", heads_of_details, details),
             }
         )
@@ -260,8 +270,7 @@ def _judgements(report: JudgementReport) -> Board:
         text=report.sentences(),
         note=f"{count_of(report.debates, 'labelled debate')}, "
         f"{count_of(report.turns, 'labelled turn')}. {_drawn(report, 'debates')} "
-        f"Dashed: {base}. Bold differences are "
-        "significant (p < .05, corrected by Holm). Exact kappa: Cohen’s, mean of the criteria, "
+        "Exact kappa: Cohen’s, mean of the criteria, "
         "over all labelled turns; an answer is right or wrong, and a missing verdict counts as "
         f"{missing_answer(report.criteria)}. {_P_OF_BASELINE}",
         columns=[*heads, ["exact kappa", "with labels"], ["yes", "of labelled turns"]],
@@ -343,15 +352,18 @@ def _shares(report: ShareReport) -> Board:
     text = report.sentences()
     if not ranking_places(report.criteria):  # the first category stands in the place of the mean
         measure = measured.pop(0).key
+    base = report.base if report.comparisons else ""
     counts = {what: of_runs for what, of_runs in report.counts.items() if what != "turns"}
     rows = []
     for row, others in _ranked_rows(report, "yes"):
         sizes = [str(of_runs[row["run"]]) for of_runs in counts.values()]
-        rows.append({**row, "cells": [*(number(part.yes) for part in others), *sizes]})
-    heads = [[share.criterion.title, share.category] for share in measured]
+        shares: list[object] = [number(part.yes) for part in others]
+        if base:
+            shares = [_difference(report, row["run"], base, part.maxim) for part in others]
+        rows.append({**row, "cells": [*shares, *sizes]})
+    heads = [[share.criterion.title, f"− {base}" if base else share.category] for share in measured]
     notes = page_table("Notes", ["note"], [[note] for note in report.notes])
     heads += [[what, ""] for what in counts]
-    base = next((row["run"] for row in rows if row["baseline"]), "")
     title = _against_baseline(report, base)
     of_labels = " with labels" if report.truth else ""
     pairs: Board = {}
@@ -370,6 +382,7 @@ def _shares(report: ShareReport) -> Board:
         f"{report.source}. {_drawn(report, 'claims')}{about_p}",
         columns=heads,
         tables=[notes] if report.truth else [],
+        base=base,
         **pairs,
     )
 
@@ -389,6 +402,7 @@ def _retrieval(report: RetrievalReport) -> Board:
         note=f"{count_of(report.queries, 'query', 'queries')}; a query without results counts as "
         f"0. {_drawn(report, 'queries')}",
         columns=[[measure, ""] for measure in others],
+        base=report.base,
         **_pairs(report, first, {measure: measure for measure in others}, report.queries),
     )
 

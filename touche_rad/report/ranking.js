@@ -22,23 +22,10 @@
       <line class="tick" x1="${at(value)}%" x2="${at(value)}%" y1="15%" y2="85%" />
     </svg>`;
   };
-  const Delta = ({ cell, most }) => {
-    const [difference, sure] = cell;
-    const size = (50 * Math.abs(difference)) / most;
-    return html`<span class="delta">
-      <svg aria-hidden="true">
-        <rect
-          class=${difference < 0 ? "minus" : "plus"}
-          x="${difference < 0 ? 50 - size : 50}%"
-          y="20%"
-          width="${size}%"
-          height="60%"
-        />
-        <line class="zero" x1="50%" x2="50%" y2="100%" />
-      </svg>
-      <span class=${sure ? "sure" : "soft"}>${signed(difference)}</span>
-    </span>`;
-  };
+  const Cell = ({ cell }) =>
+    Array.isArray(cell)
+      ? html`<span class=${cell[1] ? "sure" : "soft"}>${signed(cell[0])}</span>`
+      : cell;
   const ticks = (low, high) => {
     const power = 10 ** Math.floor(Math.log10(high - low || 1));
     const step = [0.2, 0.5, 1, 2]
@@ -60,10 +47,9 @@
           >
         </p>
         <p class="row soft dropped">
-          ${board.columns.map(([head], at) => {
-            const cell = row.cells[at];
-            return html`<span>${head} ${Array.isArray(cell) ? signed(cell[0]) : cell}</span>`;
-          })}
+          ${board.columns.map(
+            ([head], at) => html`<span>${head} <${Cell} cell=${row.cells[at]} /></span>`,
+          )}
         </p>
         ${words && html`<p class="soft">Mean words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
         <${Faults} runs=${[row.run]} />
@@ -130,7 +116,7 @@
     </section>`;
   };
 
-  const Row = ({ row, board, base, at, most, open, toggle, pair, pick }) => {
+  const Row = ({ row, board, base, at, open, toggle, pair, pick }) => {
     const [badge, link] = data.badges[row.run] || [];
     const href = hasDebates && link;
     return html`<tr class=${row.baseline ? "base" : ""}>
@@ -160,12 +146,7 @@
         </th>
         <td class="num"><b>${number(row.value, board.digits)}</b></td>
         <td class="plot">${row.value !== null && html`<${Interval} ...${{ row, base, at }} />`}</td>
-        ${row.cells.map(
-          (cell) =>
-            html`<td class="num more">
-              ${Array.isArray(cell) ? html`<${Delta} ...${{ cell, most }} />` : cell}
-            </td>`,
-        )}
+        ${row.cells.map((cell) => html`<td class="num more"><${Cell} cell=${cell} /></td>`)}
       </tr>
       ${
         open &&
@@ -189,8 +170,6 @@
     const low = Math.min(...values);
     const high = Math.max(...values);
     const at = (value) => 10 + (80 * (value - low)) / (high - low || 1);
-    const cells = rows.flatMap((row) => row.cells).filter(Array.isArray);
-    const most = Math.max(0.01, ...cells.map(([difference]) => Math.abs(difference)));
     const flip = (list, name) =>
       list.includes(name) ? list.filter((run) => run !== name) : [...list, name];
     return html`<${Scroll} name="Ranking by ${measure}">
@@ -224,7 +203,7 @@
               (row) =>
                 html`<${Row}
                   key=${row.run}
-                  ...${{ row, board, base, at, most, pair }}
+                  ...${{ row, board, base, at, pair }}
                   open=${opened.includes(row.run)}
                   toggle=${() => setOpened(flip(opened, row.run))}
                   pick=${board.pairs.length > 0 && (() => setPair(flip(pair, row.run).slice(-2)))}
@@ -234,7 +213,7 @@
         </table>
       <//>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && " *: a baseline, without a rank."}${board.pairs.length > 0 && " Select two runs to compare them."}${columns.length > 0 && html`<span class="dropped">A wider window shows more columns; a name opens them.</span>`}
+        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && " *: a baseline (dashed), without a rank."}${board.pairs.length > 0 && " Select two runs to compare them."}${columns.length > 0 && html`<span class="dropped">A wider window shows more columns; a name opens them.</span>`}
       </p>
       ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };

@@ -209,7 +209,9 @@ class Report(Printed):
             record: dict[str, Any] = {"rank": ranked.rank, "run": run}
             record["baseline"] = self.is_baseline(run)
             record |= {name: of_runs.get(run) for name, of_runs in counts.items()}
-            record["p_holm"] = self.p_against_first(run, measure)
+            record["p_holm"] = self.p_against(self.first, run, measure)
+            for baseline in self.baselines:
+                record[f"p_holm_{baseline}"] = self.p_against(baseline, run, measure)
             for row in self.rows:
                 if row.run == run:
                     for end, name in fields.items():
@@ -225,10 +227,16 @@ class Report(Printed):
         """The first run that is no baseline."""
         return next((row.run for row in self.ranking if not self.is_baseline(row.run)), "")
 
-    def p_against_first(self, run: str, measure: str) -> float | None:
-        """Return the corrected p of the difference to the first run; None for itself."""
+    @property
+    def base(self) -> str:
+        """The best of the baselines, from which differences are shown; empty without any."""
+        baselines = self.baselines or (BASELINE,)
+        return next((row.run for row in self.ranking if row.run in baselines), "")
+
+    def p_against(self, against: str, run: str, measure: str) -> float | None:
+        """Return the corrected p of the difference of two runs; None for a run and itself."""
         for row in self.comparisons:
-            if row.measure == measure and {row.run, row.against} == {run, self.first}:
+            if row.measure == measure and {row.run, row.against} == {run, against}:
                 return row.p_holm
         return None
 
