@@ -19,7 +19,6 @@ from tests.score.makers import without
 from tests.terminal import touche_rad
 from touche_rad import files, frames
 from touche_rad.debate import Debate, Response, Turn
-from touche_rad.score import words
 from touche_rad.score.conversations import DebateOfRun, topics
 
 DEBATERS = ("grounded", "verbatim")
@@ -294,20 +293,12 @@ def test_pairs_compare_with_a_baseline() -> None:
     touche_rad("report grounded.j.jsonl verbatim.j.jsonl -o page.html --baseline verbatim.j")
     (board,) = Page("page.html").data["report"]["boards"]
     assert [row["run"] for row in board["rows"] if row["baseline"]] == ["verbatim.j"]
-    heads = "rank,run,baseline,debates,turns,p_holm,p_holm_verbatim.j,mean,"
-    assert heads in unquote(board["tables"][0]["csv"])
+    assert "turns,p_holm,p_holm_verbatim.j,mean," in unquote(board["tables"][0]["csv"])
     assert board["title"].startswith("No run beats verbatim.j; grounded.j: .00 [")
-    assert board["columns"][:2] == [
-        ["diff.", "from verbatim.j"],
-        ["p (Holm)", "against verbatim.j"],
-    ]
-    tested = touche_rad(f"{call} --pairs --baseline verbatim.j --csv").out
-    rows = list(csv.DictReader(tested.splitlines()))
-    significant = [float(row["p_holm"] or 1) < 0.05 for row in rows]
-    shown = [float(row["difference"]) for row in rows]
-    (mean, p_value, *criteria, _) = board["rows"][0]["cells"]
-    assert [mean, *criteria] == [list(pair) for pair in zip(shown, significant, strict=True)]
-    assert p_value == words.probability(float(rows[0]["p_holm"]))
+    assert board["columns"][1] == ["p (Holm)", "against verbatim.j"]
+    differences = [cell[0] for cell in board["rows"][0]["cells"] if isinstance(cell, list)]
+    rows = csv.DictReader(compared.out.splitlines())
+    assert differences == [float(row["difference"]) for row in rows]
     touche_rad("report verbatim.jsonl --baseline verbatim.jsonl -o x.html", code=2, err="rank")
 
 

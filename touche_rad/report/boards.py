@@ -155,7 +155,7 @@ def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
 def _difference(report: Report, run: str, base: str, measure: str) -> tuple[float, bool] | None:
     """Return the difference of a run from the baseline, and whether it is significant."""
     row = by_pair(report.comparisons, measure)(run, base)
-    return row and (row.difference, row.significant)
+    return (row.difference, row.significant) if row else None
 
 
 def csv_link(text: str) -> str:
