@@ -25,9 +25,10 @@ from touche_rad.files.criteria import criteria_of
 from touche_rad.files.simulations import fallback_of
 from touche_rad.report.sources import Source, debates_of, read_sources
 from touche_rad.score.conversations import DebateOfRun, sorted_topics
+from touche_rad.score.evaluations import criteria_of_all
 from touche_rad.score.judgements import score_judgements
 from touche_rad.score.naming import named
-from touche_rad.score.people import are_debaters
+from touche_rad.score.people import are_debaters, rows_of_labels
 from touche_rad.score.reference import Policy
 from touche_rad.score.retrieval import MEASURES, score_retrieval
 from touche_rad.score.shares import score_shares
@@ -139,32 +140,28 @@ def agreement(
 
     A debate is the number of its line in the labels. A verdict that a run lacks is a row without a
     score, and counts as no. `agree` says whether verdict and label are equal.
+
+    With labels of several debaters, each run has the rows of its own debates. One that it lost has
+    no label and no row, but `score` counts it as no.
     """
     paths = named([Path(run) for run in runs])
-    # Labels of several debaters are matched run by run, because a run lacks the debates of others.
-    groups = [paths]
+    truth = Path(labels)
     policy = Policy(debates=Path(debates) if debates else None)
-    if are_debaters(paths.values(), Path(labels), policy, criteria):
-        groups = [{name: path} for name, path in paths.items()]
-    rows: list[Row] = []
-    for group in groups:
-        report = score_judgements(
-            group,
-            Path(labels),
-            criteria=criteria,
-            policy=policy,
-            samples=1,
-        )
+    criteria = criteria_of_all(criteria, paths.values(), truth)
+    if are_debaters(paths.values(), truth, policy, criteria):
+        rows = rows_of_labels(paths, truth, criteria, policy)
+    else:
+        report = score_judgements(paths, truth, criteria=criteria, policy=policy, samples=1)
         for error in report.refused.values():
             raise UserError(error)
-        rows += report.unit_rows("turn")
+        rows = report.unit_rows("turn")
     return _frame(
         rows,
         {
             **_CLAIM,
             "criterion": _TEXT,
             **_SCORE,
-            "label": _COUNT if report.criteria.official else "object",
+            "label": _COUNT if criteria.official else "object",
             "agree": _TRUTH,
         },
     )

@@ -306,6 +306,15 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
     both = frames.agreement("team1.judged.jsonl", "team2.judged.jsonl", labels="pooled.jsonl")
     key = ["debate", "turn", "criterion", "label"]
     assert len(both.merge(people, on=key)) == len(both) == 16 * CLAIMS
+    # A lost debate has no label and no row, but is a no of the debater.
+    of_debaters = ("part.jsonl", "team2.judged.jsonl", "pooled.jsonl")
+    lines = touche_rad("score --per turn", *of_debaters).out.splitlines()
+    rows = list(csv.DictReader(lines))
+    labelled = frames.agreement(*of_debaters[:2], labels="pooled.jsonl")
+    assert [row["label"] for row in rows] == labelled["label"].astype(str).tolist()
+    means = labelled.groupby("run")["label"].mean()
+    without_missing = score(*of_debaters)["without_missing"]
+    assert means["part"] == pytest.approx(without_missing["part"])
     touche_rad("score part.jsonl", *words, out="the first: labels.jsonl line 58:")
     run_file("pooled.jsonl", read_records("pooled.jsonl")[::-1])  # an order of their own
     mixed = touche_rad("score team1.judged.jsonl pooled.jsonl", out="scorer would refuse team1")

@@ -248,7 +248,7 @@ def score_runs(
         kinds = {problem.kind for problem in report.problems}
         if not (options.correct and ProblemKind.OTHER_LABELS in kinds):
             return report
-    _refuse(options, ("strict", "exclude", "output", "per"), "labels of several debaters")
+    _refuse(options, ("strict", "exclude", "output"), "labels of several debaters")
     how["compare"] = options.pairs
     return score_people(runs, truth, correct=options.correct, **how)
 

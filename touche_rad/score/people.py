@@ -30,6 +30,7 @@ from touche_rad.score.conversations import (
     sorted_topics,
 )
 from touche_rad.score.evaluations import criteria_of_all, read_evaluated, read_judged
+from touche_rad.score.judgements import score_judgements
 from touche_rad.score.naming import Runs, baseline_names, each_run, named
 from touche_rad.score.rates import (
     Problems,
@@ -54,6 +55,7 @@ from touche_rad.score.significance import (
     resampled_sums,
     with_intervals,
 )
+from touche_rad.score.units import Row
 from touche_rad.score.words import names_of
 
 LabelledDebates = Sequence[tuple[Debate, Sequence[TurnAnswers]]]
@@ -225,6 +227,9 @@ def score_people(
         refused=refused,
         baselines=[tag for tag in baseline_names(baselines, paths) if tag in figures],
         criteria=criteria,
+        verdicts=lambda: rows_of_labels(
+            {tag: paths[tag] for tag in figures}, truth, all_criteria, policy
+        ),
         labelled=labelled_turns,
         problems=problems,
         notes=notes,
@@ -233,6 +238,18 @@ def score_people(
         seed=seed,
         **sizes,
     )
+
+
+def rows_of_labels(
+    runs: Mapping[str, Path], truth: Path, criteria: Criteria, policy: Policy
+) -> Iterator[Row]:
+    """Yield each label of a debater's run with the verdict on it, run by run.
+
+    What a run lost has no row: no label is on it, and `score_people` counts it as no.
+    """
+    for name, path in runs.items():
+        report = score_judgements({name: path}, truth, criteria=criteria, policy=policy, samples=1)
+        yield from report.unit_rows("turn")
 
 
 def has_label(criterion: Criterion, *turns: Labels) -> bool:
