@@ -220,7 +220,7 @@ def test_options_of_the_other_debater_stand_in_brackets(claims: Claims) -> None:
     out, words = Path("contests.jsonl"), "--rounds 1 -O frame=false --against"
     simulate(claims(), out, f"{words} grounded(k=5,max_words=20)")
     assert read_records(out)[0]["debaters"] == {
-        "first": "grounded(frame=False)",
+        "first": "grounded(frame=false)",
         "second": "grounded(k=5,max_words=20)",
     }
     assert count_words(read_records(out)[0]["speeches"][1]["text"]) <= 20

@@ -152,7 +152,7 @@ def test_every_pair_plays_both_sides_and_the_figures_agree_with_the_verdicts() -
     touche_rad(f"{BOTH} -d grounded(k=3,frame=false)")
     contests = read_records("out/contests.jsonl")
     outcomes = read_records("out/outcomes.jsonl")
-    names = {"grounded", "verbatim", "grounded(frame=False,k=3)"}
+    names = {"grounded", "verbatim", "grounded(frame=false,k=3)"}
     pairs = [(contest["motion"], *contest["debaters"].values()) for contest in contests]
     assert len(set(pairs)) == len(pairs) == 2 * 3 * 2
     assert {name for pair in pairs for name in pair[1:]} == names

@@ -70,7 +70,7 @@ def test_the_identity_names_what_was_set() -> None:
     plugin = find("debater", "parrot")
     assert plugin.configure().tag == "parrot"
     assert plugin.configure({"times": "2"}).tag == "parrot"
-    assert plugin.configure({"loud": "yes", "times": "5"}).tag == "parrot(loud=True,times=5)"
+    assert plugin.configure({"loud": "yes", "times": "5"}).tag == "parrot(loud=true,times=5)"
 
 
 def test_a_plugin_may_ask_for_an_index() -> None:

@@ -155,7 +155,7 @@ def test_runs_are_called_by_their_files_with_their_plugins_below() -> None:
         write_records(f"{run}.status.json", status)
         runs.append(judge(run, "length", Path(f"{name}.jsonl")))
     page = report_page(runs)
-    length = "judged by length without an index (-i)"
+    length = "judged by length"
     abouts = {"team1": f"grounded, {length}", "team2": f"verbatim, {length}"}
     assert page.data["report"]["abouts"] == abouts
     assert "runs from different indexes: team1; team2" in page.words
@@ -263,7 +263,7 @@ def test_a_folder_and_those_in_it_are_read() -> None:
     assert files_of_page["of-length"][2:6] == [
         "evaluations",
         "",
-        "length without an index (-i)",
+        "length",
         20,
     ]
     assert files_of_page["broken"][2] == "cannot be read"

@@ -317,7 +317,7 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
     assert means["part"] == pytest.approx(without_missing["part"])
     touche_rad("score part.jsonl", *words, out="the first: labels.jsonl line 58:")
     run_file("pooled.jsonl", read_records("pooled.jsonl")[::-1])  # an order of their own
-    mixed = touche_rad("score team1.judged.jsonl pooled.jsonl", out="scorer would refuse team1")
+    mixed = touche_rad("score team1.judged.jsonl pooled.jsonl", out="refuse team1.judged: ")
     assert "reordered" not in mixed.out
     for run in (("team1.jsonl", *words), ("team1.judged.jsonl", *words, "--correct")):
         people = score(*run)["rows"]

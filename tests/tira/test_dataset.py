@@ -205,7 +205,7 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation() -> Non
     blank["utterance"] = blank["response"]["content"] = " "
     ended = evaluate_debater(records, "-j", "always-yes")
     assert ended.out == (
-        "mean share of yes .900 over 30 responses to 10 claims, judged by always-yes without an index (-i)\n"
+        "mean share of yes .900 over 30 responses to 10 claims, judged by always-yes\n"
     )
     for warning in (
         "missing responses: 3",

@@ -241,8 +241,9 @@ def run_on_files(
     if is_earlier:
         say(f"{out} is finished already; --restart makes it again")
     show_status(status)
-    if job.uses_index:
-        say(index_in_words(status.identity))
+    words = index_in_words(status.identity)
+    if words and work.verb == "judge":
+        say(words)
     if not is_earlier:
         say(out, Label.WRITTEN)
     if options.shard is not None:

@@ -226,7 +226,7 @@ def tournament_command(options: TournamentOptions) -> int:
                 names,
                 {
                     "judge": panel.tag,
-                    "judge_index": index_in_words(panel_identity) if panel_job.uses_index else "",
+                    "judge_index": index_in_words(panel_identity),
                     "model": session.model.name if session.model else None,
                     "judge_model": judge_model.name if judge_model and panel_uses_model else None,
                     "rounds": options.rounds,

@@ -77,7 +77,11 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
 
 def plugin_text(name: str, options: Mapping[str, object]) -> str:
     """Return `NAME` or `NAME(KEY=VALUE,...)`."""
-    inner = ",".join(f"{key}={value}" for key, value in options.items())
+    pairs = []
+    for key, value in options.items():
+        typed = str(value).lower() if isinstance(value, bool) else value
+        pairs.append(f"{key}={typed}")
+    inner = ",".join(pairs)
     return f"{name}({inner})" if inner else name
 
 

@@ -30,10 +30,10 @@ _BY_CLAIM: Final = (
 )
 _KAPPA: Final = (
     "Cohen’s kappa, weighted on scales, as the mean of the criteria, over the turns that both "
-    "judge, whose number stands behind it; the exact kappa of a ranking is over all labelled "
-    "turns. 1 is full agreement, 0 is chance. A criterion on which both always give the same "
-    "answer is left out: chance would agree as well. “–”: no turn or no criterion is left. Each "
-    "stands beside the one with which it agrees most."
+    "judge (equal debates of several runs once), whose number stands behind it; the exact kappa "
+    "of a ranking is over all labelled turns. 1 is full agreement, 0 is chance. A criterion on "
+    "which both always give the same answer is left out: chance would agree as well. “–”: no turn "
+    "or no criterion is left. Each stands beside the one with which it agrees most."
 )
 
 

@@ -56,9 +56,9 @@ class RunOrigin:
 
     @property
     def judge(self) -> str:
-        """The judge, with its model and whether it had an index."""
+        """The judge, with its model and whether it had an index, if it uses any."""
         judge = self.plugin("judge")
-        return judge and f"{judge} {index_in_words(self.status.get('identity', {}))}"
+        return judge and f"{judge} {index_in_words(self.status.get('identity', {}))}".rstrip()
 
     @property
     def about(self) -> str:

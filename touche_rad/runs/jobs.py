@@ -20,8 +20,10 @@ from touche_rad.runs.work import Work
 
 
 def index_in_words(identity: Mapping[str, Any]) -> str:
-    """Say whether a run that may use an index had one, by its identity."""
-    return "with an index" if "index" in identity else "without an index (-i)"
+    """Say whether a run that may use an index had one, by its identity; empty of any other."""
+    if "index" not in identity:
+        return ""
+    return "with an index" if identity["index"] else "without an index (-i)"
 
 
 @frozen_by_name
@@ -76,7 +78,10 @@ class JobSpec(ABC):
         identity = {**self.settings, "seed": services.seed, "deadline": self.deadline}
         if not services.criteria.official:
             identity["criteria"] = services.criteria.tag
-        if services.index is not None and (self.cites or self.uses_index):
+        may_use_index = self.cites or self.uses_index
+        if may_use_index:
+            identity["index"] = None
+        if services.index is not None and may_use_index:
             identity["index"] = services.index.fingerprint
             for encoder, digest in vectors_of(services.index).items():
                 identity[f"vectors.{encoder}"] = digest

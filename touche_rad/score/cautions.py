@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from touche_rad.files.outputs import read_status, sha256_of, why_no_status
+from touche_rad.files.outputs import OTHER_STATUS, read_status, sha256_of, why_no_status
 from touche_rad.plugins import registered
 from touche_rad.runs.fallbacks import UTTERANCES
 from touche_rad.score.naming import plugin_of
@@ -80,11 +80,14 @@ def judged_with_different_indexes(runs: Iterable[Path]) -> Iterator[str]:
 
 
 def of_origins(runs: Mapping[str, Path]) -> Iterator[str]:
-    """Yield warnings of runs from different indexes, and of runs that differ only in a seed."""
+    """Yield warnings of statuses of other files, of different indexes, and of seeds alone."""
+    others = []
     indexes: dict[str, list[str]] = {}
     seeds: dict[str, dict[str, object]] = {}
     for name, path in runs.items():
         status = read_status(path)
+        if not status and why_no_status(path) is OTHER_STATUS:
+            others.append(name)
         identity = dict(status.get("identity", {}))
         judged = dict(status.get("judged", {}).get("identity", {}))
         made_by = judged or identity
@@ -100,6 +103,8 @@ def of_origins(runs: Mapping[str, Path]) -> Iterator[str]:
                 "runs of the same debater or judge with different random seeds, so a difference "
                 f"between them is chance: {names_of([*seed_of])}"
             )
+    if others:
+        yield f"{names_of(others)}: {OTHER_STATUS}"
     if len(indexes) > 1:
         yield f"runs from different indexes: {'; '.join(map(names_of, indexes.values()))}"
 

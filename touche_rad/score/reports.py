@@ -447,7 +447,10 @@ class JudgementReport(Report):
 
     def _head(self) -> Iterator[str]:
         without = f", {self.excluded} of them left out" if self.excluded else ""
-        yield f"{self.truth}: {self.debates} debates, {self.turns} labelled turns{without}"
+        debates = f"{self.debates} debates"
+        if self.debates < len(self.labels):
+            debates = f"{self.debates} of {len(self.labels)} debates have labels"
+        yield f"{self.truth}: {debates}, {self.turns} labelled turns{without}"
         if self.policy == "strict":
             yield "policy: strict, as in the official scorer"
         else:
@@ -468,10 +471,12 @@ class JudgementReport(Report):
                 "runs are matched to labels by position: whether these are their debates is "
                 "unknown (--debates FILE tells it)"
             )
+        kinds = {problem.kind for problem in self.problems}
+        why = ": there are labels of other runs, too" if ProblemKind.OTHER_LABELS in kinds else ""
         for result, verb in _OFFICIAL_FAULTS.items():
             runs = [run for run, of_run in self.by_official_scorer.items() if of_run is result]
             if runs:
-                yield f"the official scorer would {verb} {', '.join(runs)}"
+                yield f"the official scorer would {verb} {', '.join(runs)}{why}"
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""

@@ -121,7 +121,7 @@ def evaluate_debaters(
             status_path=path_beside(evaluations, STATUS),
         ),
     )
-    judged_by = f"{judge.tag} {index_in_words(work.identity)}"
+    judged_by = f"{judge.tag} {index_in_words(work.identity)}".rstrip()
     # Debates and turns beyond the expected ones do not count, so that they hide no lost ones.
     verdicts: list[Verdicts] = []
     responses: list[Response] = []
