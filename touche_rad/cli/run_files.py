@@ -283,9 +283,11 @@ def _estimate(job: JobSpec, options: FileOptions) -> int:
         )
     click.echo(f"{work.verb}: {result.units} debates, estimated from {result.sampled} of them")
     if round(result.calls):
-        click.echo(f"calls: {result.calls:,.0f}")
-        click.echo(f"prompt tokens: {result.prompt_tokens:,.0f}")
-        click.echo(f"answer tokens: {result.answer_tokens:,.0f}")
+        click.echo(
+            f"calls: {result.calls:,.0f}\n"
+            f"prompt tokens: {result.prompt_tokens:,.0f}\n"
+            f"answer tokens: {result.answer_tokens:,.0f}"
+        )
     else:
         click.echo("no model calls")
     if result.fallbacks:

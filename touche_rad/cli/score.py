@@ -99,7 +99,6 @@ def score_command(options: ScoreOptions) -> int:
     from touche_rad.contests.score_report import ContestReport
     from touche_rad.score import kind_of
     from touche_rad.score.cautions import (
-        equal_files,
         judged_with_different_indexes,
         of_origins,
     )
@@ -137,7 +136,6 @@ def score_command(options: ScoreOptions) -> int:
     if skipped:
         warnings.append(f"invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}")
     warnings += of_origins(scored)
-    warnings += equal_files(scored.values())
     if isinstance(report, ContestReport):
         warnings += judged_with_different_indexes(scored.values())
     for warning in warnings:

@@ -77,11 +77,11 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
 
 def plugin_text(name: str, options: Mapping[str, object]) -> str:
     """Return `NAME` or `NAME(KEY=VALUE,...)`."""
-    pairs = []
-    for key, value in options.items():
-        typed = str(value).lower() if isinstance(value, bool) else value
-        pairs.append(f"{key}={typed}")
-    inner = ",".join(pairs)
+    typed = {
+        key: str(value).lower() if isinstance(value, bool) else value
+        for key, value in options.items()
+    }
+    inner = ",".join(f"{key}={value}" for key, value in typed.items())
     return f"{name}({inner})" if inner else name
 
 

@@ -58,7 +58,6 @@ from touche_rad.runs.judging import VERDICTS
 from touche_rad.samples import SAMPLES
 from touche_rad.score import kind_of, score
 from touche_rad.score.cautions import (
-    equal_files,
     judged_with_different_indexes,
     of_origins,
     unknown_judge,
@@ -175,11 +174,7 @@ def write_report(
     lost_of_runs = [
         len(source.lost) if source.kind is Kind.EVALUATIONS else 0 for source in sources
     ]
-    warnings = [
-        *of_origins(files_of_runs),
-        *equal_files(files_of_runs.values()),
-        *unfinished_in(runs),
-    ]
+    warnings = [*of_origins(files_of_runs), *unfinished_in(runs)]
     warnings += judged_with_different_indexes(
         source.path for source in sources if source.judgements
     )

@@ -78,10 +78,9 @@ class JobSpec(ABC):
         identity = {**self.settings, "seed": services.seed, "deadline": self.deadline}
         if not services.criteria.official:
             identity["criteria"] = services.criteria.tag
-        may_use_index = self.cites or self.uses_index
-        if may_use_index:
+        if self.uses_index:
             identity["index"] = None
-        if services.index is not None and may_use_index:
+        if services.index is not None and (self.cites or self.uses_index):
             identity["index"] = services.index.fingerprint
             for encoder, digest in vectors_of(services.index).items():
                 identity[f"vectors.{encoder}"] = digest

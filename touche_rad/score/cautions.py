@@ -80,14 +80,14 @@ def judged_with_different_indexes(runs: Iterable[Path]) -> Iterator[str]:
 
 
 def of_origins(runs: Mapping[str, Path]) -> Iterator[str]:
-    """Yield warnings of statuses of other files, of different indexes, and of seeds alone."""
-    others = []
+    """Yield warnings of equal files, statuses of other files, other indexes, and seeds alone."""
+    yield from equal_files(runs.values())
     indexes: dict[str, list[str]] = {}
     seeds: dict[str, dict[str, object]] = {}
     for name, path in runs.items():
         status = read_status(path)
         if not status and why_no_status(path) is OTHER_STATUS:
-            others.append(name)
+            yield f"{name}: {OTHER_STATUS}"
         identity = dict(status.get("identity", {}))
         judged = dict(status.get("judged", {}).get("identity", {}))
         made_by = judged or identity
@@ -103,8 +103,6 @@ def of_origins(runs: Mapping[str, Path]) -> Iterator[str]:
                 "runs of the same debater or judge with different random seeds, so a difference "
                 f"between them is chance: {names_of([*seed_of])}"
             )
-    if others:
-        yield f"{names_of(others)}: {OTHER_STATUS}"
     if len(indexes) > 1:
         yield f"runs from different indexes: {'; '.join(map(names_of, indexes.values()))}"
 

@@ -119,31 +119,30 @@ def score_judgements(
         lengths = [lengths[place] for place in order if lengths]
         trivial = trivial_scores(measured, lengths, criteria)
         marked += trivial
-    in_order = {}
-    for tag, of_run in scores.items():
-        in_order[tag] = [of_run[place] for place in order]
+    in_order = {tag: [of_run[place] for place in order] for tag, of_run in scores.items()}
     rows, figures = measure(measured, {**in_order, **trivial}, criteria, samples, seed)
     first = next(iter(trivial))
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(measured), baselines=(*marked, BASELINE), others=tested)
-    label_rows = []
-    for row in rows:
-        if row.run == BASELINE and row.maxim != MEAN:
-            label_rows.append(
-                LabelRow(
-                    maxim=row.maxim,
-                    yes=row.tp,
-                    no=row.fp,
-                    unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
-                )
-            )
+    label_rows = [
+        LabelRow(
+            maxim=row.maxim,
+            yes=row.tp,
+            no=row.fp,
+            unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
+        )
+        for row in rows
+        if row.run == BASELINE and row.maxim != MEAN
+    ]
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     if left_out > 0:
         message = f"{left_out} labelled debates are of other runs, and are left out"
         if policy.debates is None:
             message += " (with --debates FILE, debates that a judge lost count as no)"
         problems.append(Problem(run=str(truth), kind=ProblemKind.OTHER_LABELS, message=message))
-    official = {tag: aligned[tag].official for tag in aligned if criteria.official}
+    # That scorer refuses labels of other runs, which says nothing about these.
+    is_comparable = criteria.official and left_out <= 0
+    official = {tag: aligned[tag].official for tag in aligned if is_comparable}
     return JudgementReport(
         truth=str(truth),
         criteria=criteria,

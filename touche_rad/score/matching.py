@@ -150,7 +150,7 @@ class Matcher:
     def _official_result(self) -> OfficialResult:
         """Return what the official scorer, which matches by place only, does with the run."""
         shape = [len(row.turns) for row in self.run.rows]
-        if self.run.fault is not None or self.is_part or shape != list(map(len, self.labels)):
+        if self.run.fault is not None or shape != list(map(len, self.labels)):
             return OfficialResult.REFUSED
         if self._has(ProblemKind.REORDERED) or (self.reference and self._has(ProblemKind.TWICE)):
             return OfficialResult.WRONG

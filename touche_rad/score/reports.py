@@ -471,12 +471,10 @@ class JudgementReport(Report):
                 "runs are matched to labels by position: whether these are their debates is "
                 "unknown (--debates FILE tells it)"
             )
-        kinds = {problem.kind for problem in self.problems}
-        why = ": there are labels of other runs, too" if ProblemKind.OTHER_LABELS in kinds else ""
         for result, verb in _OFFICIAL_FAULTS.items():
             runs = [run for run, of_run in self.by_official_scorer.items() if of_run is result]
             if runs:
-                yield f"the official scorer would {verb} {', '.join(runs)}{why}"
+                yield f"the official scorer would {verb} {', '.join(runs)}"
 
     def board(self) -> Table:
         """Return the ranked table of the runs."""
