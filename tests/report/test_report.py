@@ -155,8 +155,7 @@ def test_runs_are_called_by_their_files_with_their_plugins_below() -> None:
         write_records(f"{run}.status.json", status)
         runs.append(judge(run, "length", Path(f"{name}.jsonl")))
     page = report_page(runs)
-    length = "judged by length"
-    abouts = {"team1": f"grounded, {length}", "team2": f"verbatim, {length}"}
+    abouts = {"team1": "grounded, judged by length", "team2": "verbatim, judged by length"}
     assert page.data["report"]["abouts"] == abouts
     assert "runs from different indexes: team1; team2" in page.words
     touche_rad("score", *runs, err="runs from different indexes: team1; team2")

@@ -119,21 +119,24 @@ def score_judgements(
         lengths = [lengths[place] for place in order if lengths]
         trivial = trivial_scores(measured, lengths, criteria)
         marked += trivial
-    in_order = {tag: [of_run[place] for place in order] for tag, of_run in scores.items()}
+    in_order = {}
+    for tag, of_run in scores.items():
+        in_order[tag] = [of_run[place] for place in order]
     rows, figures = measure(measured, {**in_order, **trivial}, criteria, samples, seed)
     first = next(iter(trivial))
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(measured), baselines=(*marked, BASELINE), others=tested)
-    label_rows = [
-        LabelRow(
-            maxim=row.maxim,
-            yes=row.tp,
-            no=row.fp,
-            unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
-        )
-        for row in rows
-        if row.run == BASELINE and row.maxim != MEAN
-    ]
+    label_rows = []
+    for row in rows:
+        if row.run == BASELINE and row.maxim != MEAN:
+            label_rows.append(
+                LabelRow(
+                    maxim=row.maxim,
+                    yes=row.tp,
+                    no=row.fp,
+                    unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
+                )
+            )
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     if left_out > 0:
         message = f"{left_out} labelled debates are of other runs, and are left out"

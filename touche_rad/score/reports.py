@@ -447,10 +447,10 @@ class JudgementReport(Report):
 
     def _head(self) -> Iterator[str]:
         without = f", {self.excluded} of them left out" if self.excluded else ""
-        debates = f"{self.debates} debates"
+        debates = "debates"
         if self.debates < len(self.labels):
-            debates = f"{self.debates} of {len(self.labels)} debates have labels"
-        yield f"{self.truth}: {debates}, {self.turns} labelled turns{without}"
+            debates = f"of {len(self.labels)} debates have labels"
+        yield f"{self.truth}: {self.debates} {debates}, {self.turns} labelled turns{without}"
         if self.policy == "strict":
             yield "policy: strict, as in the official scorer"
         else:
