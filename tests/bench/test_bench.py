@@ -123,7 +123,7 @@ def test_a_judge_of_played_debates_gets_the_index() -> None:
     played = read_json(results / f"{VERDICTS.replace('length', 'grounded')}.status.json")
     labelled = read_json(results / "labelled/seed-0/grounded.jsonl.status.json")
     assert played["identity"]["index"]
-    assert "index" not in labelled["identity"]
+    assert labelled["identity"]["index"] is None
 
 
 @pytest.mark.parametrize("index", ["", "demo"])

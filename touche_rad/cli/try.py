@@ -20,6 +20,7 @@ from touche_rad.cli.bench import run_plan, show_end
 from touche_rad.cli.console import Label, print_parts, say
 from touche_rad.cli.prepare import NO_INDEX, need_file
 from touche_rad.cli.program import command
+from touche_rad.cli.settings import TYPED
 from touche_rad.cli.steps import call_step
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import OptionError, UserError
@@ -177,7 +178,7 @@ def _watch(spec: opt.PluginSpec) -> None:
     Each trial has a process of its own, which imports all modules anew.
     """
     file = spec.name if spec.name.endswith(".py") else inspect.getfile(_find(spec).factory)
-    words = click.get_current_context().find_root().obj.words
+    words = ["try", *click.get_current_context().meta[TYPED]]
     while True:
         before = _times(Path(file).parent)
         code = call_step([word for word in words if word != _WATCH_FLAG])
