@@ -216,7 +216,7 @@ def test_the_strict_policy_reports_other_debates_in_their_places() -> None:
 
 
 def test_lost_and_duplicate_debates_are_reported() -> None:
-    lines = (RIGHT[0], {}, RIGHT[0], RIGHT[2])
+    lines = (RIGHT[0], RIGHT[2], {}, RIGHT[0])
     report = score_lines(*lines, debates=DEBATES)
     assert places(report, ProblemKind.LOST) == [(2, None, 8)]
     assert places(report, ProblemKind.TWICE) == [(1, None, 0)]

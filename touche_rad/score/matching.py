@@ -60,8 +60,12 @@ def match_strictly(truth: Path, labels: Labelled, lines: Sequence[int], run: Run
         if known and row.conversation and set(known.turns[place]).isdisjoint(row.conversation):
             others.append(row.line)
     if others:
-        message = f"{len(others)} lines are other debates than the labels in their places"
-        matcher.note(ProblemKind.OTHER_DEBATES, f"{message}, but are scored", line=others[0])
+        matcher.note(
+            ProblemKind.OTHER_DEBATES,
+            f"{len(others)} lines are other debates than the labels in their places, "
+            "but are scored",
+            line=others[0],
+        )
     alignment = matcher.match()
     if alignment.official is OfficialResult.REFUSED:
         raise UserError(f"{run.path}: {alignment.problems[0].kind.value}: {NO_SCORE}")
@@ -186,19 +190,26 @@ class Matcher:
                     debate=self.lines[place],
                 )
         # Add lines in their own places, such as the empty records of lost debates.
+        # In the place of another line, they had a debate that no line has: lost, and not missing.
+        free = [place for place in range(len(self.labels)) if place not in places]
         for position, row in enumerate(self.run.rows):
             if row.conversation:
                 continue
-            if position in places or position >= len(self.labels):
+            if position in free:
+                place = position
+            elif free and row.problem:
+                place = free[0]
+            else:
                 self.note(row.problem or ProblemKind.UNMATCHED, "left out", line=row.line)
                 continue
-            places[position] = row
+            free.remove(place)
+            places[place] = row
             if row.problem is None:
                 self.note(
                     ProblemKind.UNMATCHED,
                     "has no texts to match by; kept in its place",
                     line=row.line,
-                    debate=self.lines[position],
+                    debate=self.lines[place],
                 )
         return places
 
