@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shlex
+import shutil
 from pathlib import Path
 from typing import Any
 
@@ -74,6 +75,7 @@ def test_labels_of_other_debates_are_refused() -> None:
     first, *rest = LABELS.read_text().splitlines()
     write_lines(fewer, [json.dumps(json.loads(first)[1:]), *rest])
     touche_rad("dataset judges -o out", DEBATES, fewer, code=2, err="debate 1 ")
+    touche_rad("dataset judges -o out", CLAIMS, fewer, code=2, err="got claims: give the labelled")
     assert not Path("out").exists()
 
 
@@ -144,6 +146,9 @@ def test_a_run_with_another_number_of_debates_is_refused(
 def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> None:
     evaluate("-j", "length", code=2, err="-j")
     evaluate(truths="inputs", code=2, err="give ours/truths")
+    shutil.copy(run / "evaluations.jsonl", run / "run.fixed.jsonl")
+    evaluate(code=2, err="evaluations.jsonl, run.fixed.jsonl: move all but one away; of a run and")
+    (run / "run.fixed.jsonl").unlink()
     (run / "evaluations.jsonl").rename("others.jsonl")
     (run / "evaluations.jsonl").symlink_to(Path("others.jsonl").resolve())
     evaluate(code=2, err="is a link out of run")

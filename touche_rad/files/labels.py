@@ -22,8 +22,8 @@ from pydantic import (
 
 from touche_rad.criteria import Answers, Criteria, Unit, grice
 from touche_rad.debate import Debate
-from touche_rad.errors import UserError
-from touche_rad.files.formats import Kind, OpenFile, read_debates
+from touche_rad.errors import InputError, UserError
+from touche_rad.files.formats import Kind, OpenFile, detect_kind, read_debates
 from touche_rad.files.models import FileRecord, validate
 from touche_rad.files.records import (
     BadLines,
@@ -76,6 +76,8 @@ def read_labelled(
     Raises:
         UserError: The numbers of debates or turns differ, or the digests in the labels.
     """
+    if detect_kind(debates) is Kind.CLAIMS:
+        raise InputError(debates, "got claims: give the labelled debates, with responses")
     rows = list(read_labels(labels, None, criteria))
     by_words = {_words(turns): (turns, line) for line, turns in enumerate(rows, 1)}
     labelled_debates = []

@@ -50,11 +50,12 @@ def find_input(folder: Path, kinds: Collection[Kind], *, may_link: bool = False)
             if path.suffix == ".jsonl":
                 unreadable += f"; {error}"
     if len(fitting) != 1:
-        text = f"{folder}: expected exactly one file with {wanted}, found "
-        text += ", ".join(path.name for path in fitting) or f"none{unreadable}"
-        fix = "leave only one of them there" if fitting else "give the folder that has it"
+        names = ", ".join(path.name for path in fitting) or f"none{unreadable}"
+        fix = "give the folder that has it"
+        if fitting:
+            fix = "move all but one away; of a run and its X.fixed.jsonl, move the run"
         for truths in {folder / "truths", folder.parent / "truths"} - {folder}:
             if truths.is_dir():
                 fix = f"give {truths}"
-        raise UserError(f"{text}: {fix}")
+        raise UserError(f"{folder}: expected exactly one file with {wanted}, found {names}: {fix}")
     return fitting[0]
