@@ -41,6 +41,8 @@ def test_a_run_names_the_next_command_and_the_demos_index(claims: Path) -> None:
     check_screen("simulate", simulated)
     (judge,) = next_commands(simulated.err)
     check_screen("judge", touche_rad(*judge, cwd=folder))
+    refused = "got simulations: touche-rad judge runs.jsonl -i INDEX "
+    touche_rad("score runs.jsonl", judge[-1], cwd=folder, code=1, err=refused)
 
 
 @pytest.mark.parametrize("scored", [False, True])

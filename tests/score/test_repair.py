@@ -95,7 +95,7 @@ def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path) -> None:
     rows = read_records(runs / "evaluations.jsonl")
     verdicts(rows[3])["Quality"] = {"score": None, "explanation": "", "milliseconds": 7}
     wrong = run_file("wrong.jsonl", rows)
-    touche_rad("check --fix", wrong, "-o", OUT)
+    touche_rad("check --fix", wrong, "-o", OUT, out="warning      1  a verdict is missing")
     quality = verdicts(read_records(OUT)[3])["Quality"]
     assert quality.pop("explanation") == quality.pop("fallback") != ""
     assert quality == {"score": 0, "milliseconds": 7}
@@ -202,8 +202,12 @@ def test_a_run_is_repaired_with_its_input(runs: Path, name: str, kind: str) -> N
     assert ("a lost debate added" in ended.out) == (name == "a line is missing")
     result = read_records(OUT)
     assert changed_lines(good, result) == [3] * is_lost
+    if name == "a debate is there twice" or (not is_played and {} in rows):
+        touche_rad("check", wrong, code=1, out="\nTo repair it:\n  touche-rad check wrong.jsonl ")
     if is_played:
-        assert ("--fix" in touche_rad(*words, code=1).out) == (name != "a record is lost")
+        advice = touche_rad(*words, code=1).out
+        assert ("--fix" in advice) == (name != "a record is lost")
+        assert ("needs a new run" in advice) == is_lost
         assert ("counts as no" in ended.out) == is_lost == ({} in result)
     else:
         played = read_records(source)
@@ -215,8 +219,6 @@ def test_a_run_is_repaired_with_its_input(runs: Path, name: str, kind: str) -> N
                 touche_rad(line.removeprefix("  touche-rad"), code=None)
         touche_rad("check wrong.fixed.jsonl --input", CLAIMS)
         assert f"judge {CLAIMS}" not in advice
-    if name == "a debate is there twice" or (not is_played and {} in rows):
-        touche_rad("check", wrong, code=1, out="\nTo repair it:\n  touche-rad check wrong.jsonl ")
     if name == "a line cannot be read":
         touche_rad("judge -o judged", wrong, code=2, err=f"; touche-rad check {wrong} says")
     if is_lost and not is_played:
@@ -251,8 +253,8 @@ def test_a_repaired_run_has_the_scores_of_the_damaged_one(runs: Path, name: str)
         assert before["rows"] == after["rows"]
         assert before.get("debates") == after.get("debates")
     assert before["lost"] == after["lost"] == {"run": 1}
-    warnings = touche_rad("check", fixed, "--input", simulations, out=": valid").out
-    assert "warning      8  a verdict is missing" in warnings
+    count = "(9 debates, 1 lost): valid\nwarning      1  the debate is lost\n"
+    touche_rad("check", fixed, "--input", simulations, out=count)
 
 
 def test_valid_verdicts_on_a_lost_debate_are_not_repaired(runs: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Collection
 from contextlib import suppress
 from pathlib import Path
@@ -74,10 +73,9 @@ def check_command(options: CheckOptions) -> int:
     were judged), each debate gets one line, in the input's order: the first of several, or an
     empty record, as the official client writes it.
     """
-    from touche_rad.files.outputs import read_status, why_no_status
     from touche_rad.plugins import open_index
     from touche_rad.score.cautions import equal_files
-    from touche_rad.score.validation import check, times_of
+    from touche_rad.score.validation import check
 
     runs = options.runs
     output = options.output
@@ -116,11 +114,7 @@ def check_command(options: CheckOptions) -> int:
         for result in shown:
             verdict = click.style(result.verdict, fg="green" if result.good else "red")
             kind = result.kind or "unknown format"
-            line = f"{plain(result.path)}: {kind}, {result.counts}: {verdict}"
-            if result.findings and len(shown) > 1:
-                reasons = (f"{group[0].kind} ({times_of(group)})" for group in result.groups)
-                line += f": {', '.join(reasons)}"
-            print_line(line)
+            print_line(f"{plain(result.path)}: {kind}, {result.counts}: {verdict}")
         for result in shown:
             if len(shown) > 1 and result.findings:
                 click.secho(f"\n{plain(result.path)}", bold=True)
@@ -135,8 +129,6 @@ def check_command(options: CheckOptions) -> int:
             click.echo("Print every finding: --json")
         for warning in equal_files(runs):
             say(warning, Label.WARNING)
-    if output is not None and not read_status(output):
-        say(f"{output} gets no status: {why_no_status(options.runs[0])}")
     if not all(Path(result.path).exists() for result in results):
         return 2
     return 0 if all(result.good for result in results) else 1
@@ -144,7 +136,7 @@ def check_command(options: CheckOptions) -> int:
 
 def _fix(places: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     """Write the repaired run to a new file."""
-    from touche_rad.files.outputs import STATUS, read_status, sha256_of
+    from touche_rad.files.outputs import STATUS, read_status, sha256_of, why_no_status
     from touche_rad.files.records import path_beside, write_json, write_text
     from touche_rad.score.repair import repair
     from touche_rad.score.validation import runs_in
@@ -159,6 +151,8 @@ def _fix(places: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
         write_json(
             path_beside(out, STATUS), {**status, "output": out.name, "sha256": sha256_of(out)}
         )
+    else:
+        say(f"{out} gets no status: {why_no_status(runs[0])}")
     return repaired
 
 
@@ -184,25 +178,36 @@ _MADE_BY: Final = {
 _REPAIR: Final = "check {run} -i {index} --input {source} --fix -o {stem}.fixed.jsonl"
 
 
+def _maker_of(run: Path, kind: str, index: str | None) -> list[str]:
+    """Return the command that made a run, or one that makes its kind, with the typed index."""
+    return command_of(run) or [
+        {"INDEX": index}.get(word) or word for word in _MADE_BY.get(kind, "COMMAND INPUT").split()
+    ]
+
+
 def _print_advice(result: Validation, options: CheckOptions) -> None:
     """Print the commands that repair a run, or make it again."""
     from touche_rad.errors import InputProblem
     from touche_rad.files import Kind, detect_kind
     from touche_rad.files.outputs import read_status
     from touche_rad.score.repair import repair
-    from touche_rad.score.validation import MISSING, OTHER_ORDER, TWICE, check
+    from touche_rad.score.validation import MENDED, MISSING, OTHER_ORDER, TWICE, check
 
     path = Path(result.path)
-    call = command_of(options.runs[0] if options.fix else path)
-    verb, source, *settings = call or _MADE_BY.get(result.kind, "COMMAND INPUT").split()
-    usable_input = Path(source) if call and os.path.isfile(source) else None
+    verb, source, *settings = _maker_of(
+        options.runs[0] if options.fix else path, result.kind, options.index
+    )
     repairs: list[list[str]] = []
-    if not (options.source and verb == "judge" and detect_kind(options.source) is Kind.CLAIMS):
-        usable_input = options.source or usable_input
-        source = str(options.source or source)
-    elif not (usable_input and check(usable_input, source=options.source, words=0).valid):
+    claims = options.source
+    if not (claims and verb == "judge" and detect_kind(claims) is Kind.CLAIMS):
+        source = str(claims or source)
+        claims = None
+    debates = Path(source)
+    judged = check(debates, source=claims, words=0)
+    usable_input = debates if debates.is_file() else None
+    if claims and not judged.valid:
         # The judged debates get the order of the claims first.
-        repairs = [command_on(Path(source), _REPAIR, options.source, options.index)]
+        repairs = [command_on(debates, _REPAIR, claims, options.index)]
         source = repairs[0][-1]
         usable_input = None
 
@@ -215,11 +220,20 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
         click.echo("To repair it:")
         for words in (*repairs, command_on(path, _REPAIR, source, options.index)):
             print_command(line_of(words))
-    needs = "a new run"
-    if read_status(path):  # the run is as its command wrote it
-        needs = "other options, another plugin or another input, then a new run"
-    print_line(f"What cannot be repaired (a lost debate counts as no) needs {needs}:")
+        if result.faults.keys() <= MENDED:
+            return
+    # A run that is as its command wrote it has the same faults again.
+    changes = "other options, another plugin or another input, then " if read_status(path) else ""
+    print_line(f"What cannot be repaired (a lost debate counts as no) needs {changes}a new run:")
     if any("words" in kind for kind in result.faults):
         settings += ["--max-words", str(options.max_words)]
-    new = command_on(path, "-o {stem}.new.jsonl", source)
-    print_command(line_of([verb, source, *settings, *new]))
+    new = "-o {stem}.new.jsonl"
+    if verb == "judge" and (judged.lost or MISSING in judged.faults):
+        # What the judged debates have lost, only a new run of them has.
+        debates_again = [
+            *_maker_of(debates, judged.kind, options.index),
+            *command_on(debates, new, source),
+        ]
+        print_command(line_of(debates_again))
+        source = debates_again[-1]
+    print_command(line_of([verb, source, *settings, *command_on(path, new, source)]))

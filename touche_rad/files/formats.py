@@ -87,7 +87,7 @@ _USES: Final = {
 
 def with_reader(path: Place, kind: Kind) -> str:
     """Return the name of a kind, and a command that reads a file of it."""
-    use = _USES.get(kind, "judge {} -o EVALUATIONS").format(shlex.quote(str(path)))
+    use = _USES.get(kind, "judge {} -i INDEX -o EVALUATIONS").format(shlex.quote(str(path)))
     return f"{kind.value}: touche-rad {use}"
 
 

@@ -267,8 +267,12 @@ def debate_of(record: JsonObject) -> Debate:
 
 def verdicts_of(record: JsonObject) -> list[JsonObject]:
     """Return the records of the turns' verdicts, empty where there are none."""
-    turns = record.get("userTurnsEvaluations")
-    return [object_of(turn) for turn in turns] if isinstance(turns, list) else []
+    return objects_of(record.get("userTurnsEvaluations"))
+
+
+def objects_of(value: object) -> list[JsonObject]:
+    """Return the objects of a list, empty ones for others; of anything else, none."""
+    return [object_of(element) for element in value] if isinstance(value, list) else []
 
 
 def object_of(value: object) -> JsonObject:

@@ -23,7 +23,7 @@ from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records
 from touche_rad.files.simulations import simulation_record
-from touche_rad.score.evaluations import FILLED_IN, debate_of, object_of, verdicts_of
+from touche_rad.score.evaluations import FILLED_IN, debate_of, object_of, objects_of, verdicts_of
 from touche_rad.score.validation import OFFICIAL, CollectedErrors, read_inputs
 
 Record = dict[str, Any]
@@ -137,17 +137,14 @@ def _arrange(
 
 
 def _turns(row: Record) -> list[Record]:
-    turns = object_of(row.get("simulation")).get("userTurns")
-    return [turn for turn in turns if isinstance(turn, dict)] if isinstance(turns, list) else []
+    return objects_of(object_of(row.get("simulation")).get("userTurns"))
 
 
 def _mend_ids(rows: list[Record], result: Repair) -> None:
     """Write ids as texts, and give each debate an id of its own."""
     for row in rows:
         for record in (row, object_of(row.get("simulation"))):
-            if "id" not in record:
-                continue
-            name = record["id"]
+            name = record.get("id", "")
             if name is None:
                 del record["id"]
                 result.done["an id that is null removed"] += 1
@@ -202,8 +199,7 @@ def _mend_simulation(row: Record, result: Repair) -> None:
             result.done["missing citations written as an empty list"] += 1
         elif isinstance(citations, list):
             body["arguments"] = [citation for citation in citations if citation is not None]
-            nulls = len(citations) - len(body["arguments"])
-            result.done["a citation that is null removed"] += nulls
+            result.done["a citation that is null removed"] += citations.count(None)
 
 
 def _mend_verdicts(row: Record, result: Repair) -> None:

@@ -31,6 +31,7 @@ from touche_rad.files.outputs import (
     changes_of_answers,
     count_replaced,
     read_status,
+    say_replaced,
     why_no_status,
 )
 from touche_rad.files.records import original_record, records
@@ -39,7 +40,7 @@ from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
 from touche_rad.runs.judging import VERDICTS
-from touche_rad.score.conversations import DebateOfRun
+from touche_rad.score.conversations import DebateOfRun, content_of
 from touche_rad.score.evaluations import FILLED_IN, debate_of
 from touche_rad.score.words import names_of
 from touche_rad.text import clean, count_of, count_words, excerpt, is_blank, printable
@@ -61,6 +62,16 @@ DEMO: Final = f"{UNFIT}demo index"
 TWICE: Final = "a debate is given twice"
 MISSING: Final = "a debate is missing"
 OTHER_ORDER: Final = "the order is not the input's"
+_EMPTY_LINE: Final = "a line is empty"
+_OTHER_NUMBER: Final = "the number of debates is not the input's"
+MENDED: Final = {
+    TWICE,
+    OTHER_ORDER,
+    _EMPTY_LINE,
+    InputProblem.OTHER_TITLE,
+    _OTHER_NUMBER,
+}
+"""The faults that `check --fix` mends, if there is no other one."""
 
 
 @frozen
@@ -105,12 +116,10 @@ class Validation:
     debates: int = 0
     """Debates that are there."""
     lost: int = 0
-    """Lines whose debate is lost: it has no turn, or cannot be read."""
+    """Lines whose debate is lost: it has no turn, cannot be read, or got no verdict."""
     turns: int = 0
     official: bool = False
     """Whether this is a kind of file that can be uploaded."""
-    unfit: list[str] = field(default_factory=list)
-    """Why a valid run is no run to upload: how it was made."""
     findings: list[Issue] = field(default_factory=list)
     totals: Counter[Result] = field(default_factory=Counter)
     """The results by kind, such as answers."""
@@ -130,6 +139,11 @@ class Validation:
         return Counter(issue.kind for issue in self.findings if issue.level == "fault")
 
     @property
+    def unfit(self) -> list[str]:
+        """Why a valid run is no run to upload: how it was made."""
+        return [kind.removeprefix(UNFIT) for kind in self.faults if kind.startswith(UNFIT)]
+
+    @property
     def good(self) -> bool:
         """Whether there is no fault."""
         return not self.faults
@@ -145,7 +159,7 @@ class Validation:
     @property
     def valid(self) -> bool:
         """Whether there is no fault but in how it was made."""
-        return all(kind.startswith(UNFIT) for kind in self.faults)
+        return len(self.faults) == len(self.unfit)
 
     @property
     def verdict(self) -> str:
@@ -202,8 +216,12 @@ class Validation:
             kind = "the file is no run, or cannot be read"
         else:
             self.lost += times
-        message = ": ".join(filter(None, (error.field, error.expected)))
-        self.add(error.line, kind, message, times=times)
+        self.add(
+            error.line,
+            kind,
+            ": ".join(filter(None, (error.field, error.expected))),
+            times=times,
+        )
 
 
 def times_of(group: Iterable[Issue]) -> int:
@@ -267,7 +285,7 @@ def check(
         lines.extend(files.read_numbered(run, bad, criteria))
         if result.official:
             for number in bad.empty:
-                result.add(number, "a line is empty", "the official programs refuse such a file")
+                result.add(number, _EMPTY_LINE, "the official programs refuse such a file")
     except InputError as error:
         times = 1
         if error.problem is InputProblem.EMPTY_RECORD:  # all lines are lost debates
@@ -288,11 +306,17 @@ def check(
         for line in records(run, files.BadLines(skip=True)):
             if line.number in debates:
                 debates[line.number] = debate_of(line.value)
+    without_verdict = 0
     for number, debate, evaluation in lines:
         debates[number] = debate
         result.turns += 1 if kind is Kind.RESPONSES else len(debate.turns)
         if not debate.turns and evaluation is not None and debate.wire:
-            result.add(number, "the debate is lost", "its verdicts count as no", "warning")
+            result.add(
+                number,
+                InputProblem.EMPTY_RECORD,
+                "lost in the debates that were judged; its verdicts count as no",
+                "warning",
+            )
         elif not debate.turns:
             result.add(
                 number, "the debate has no turn" if debate.wire else "there is no simulation"
@@ -304,18 +328,26 @@ def check(
         present = len(debate.turns) if evaluation is None else len(judged.places)
         expected = len(judged.expected)
         if debate.turns and present < expected:
-            message = f"{present} of {expected} turns; the others count as no"
-            result.add(number, "turns are missing", message, level)
+            result.add(
+                number,
+                "turns are missing",
+                f"{present} of {expected} turns; the others count as no",
+                level,
+            )
         if result.official and debate.wire and not isinstance(files.configured(debate), dict):
-            message = "TIRA refuses a line without simulation.configuration"
-            result.add(number, "the configuration is missing", message, level)
+            result.add(
+                number,
+                "the configuration is missing",
+                "TIRA refuses a line without simulation.configuration",
+                level,
+            )
         if evaluation is not None:
-            _check_verdicts(result, number, debate, evaluation)
+            without_verdict += _check_verdicts(result, number, debate, evaluation)
         else:
             _check_debate(result, number, debate, index, words)
 
     result.lines = len(debates)
-    result.lost = sum(not debate.turns for debate in debates.values())
+    result.lost = sum(not debate.turns for debate in debates.values()) + without_verdict
     result.debates = result.lines - result.lost
     if kind is Kind.RESPONSES:  # a debate has a line for each of them
         result.debates = len({debate.id for _, debate, _ in lines})
@@ -415,7 +447,8 @@ def _check_debate(
         result.add(line, EventKind.INSTRUCTION, f"turn {flagged + 1}: {sentence}", "warning")
 
 
-def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: Evaluation) -> None:
+def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: Evaluation) -> bool:
+    """Check the verdicts of a line; return whether `--fix` wrote all: `score` calls it lost."""
     answered = len(debate.views(evaluation.criteria.unit))
     if debate.turns and len(evaluation.turns) != answered:
         result.add(
@@ -425,13 +458,23 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
         )
     for number, debated in enumerate(debate.turns, 1):
         _count_answer(result, line, number, debated, "warning")
+    causes = {verdict.fallback for turn in evaluation.turns for verdict in turn.values()}
+    is_lost = causes == {FILLED_IN}
+    if is_lost:
+        result.add(
+            line,
+            InputProblem.EMPTY_RECORD,
+            "there was no verdict; each is a no by --fix",
+            "warning",
+        )
     for turn, verdicts in enumerate(evaluation.turns, 1):
         for criterion in evaluation.criteria:
             verdict = verdicts.get(criterion.key)
             place = f"turn {turn}: {criterion.title}"
             cause = verdict.fallback if verdict else ""
             if cause == FILLED_IN:  # `score` counts it as missing, too
-                result.add(line, "a verdict is missing", f"{place} is a no by --fix", "warning")
+                if not is_lost:
+                    result.add(line, "a verdict is missing", f"{place} is a no by --fix", "warning")
                 cause = ""
             result.count(VERDICTS, cause, line, f"{place} has a fallback score: ")
             if verdict and criterion.answers.kind == "categories":
@@ -444,6 +487,7 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
                     "a score is not 0 to 1",
                     f"{place} has the score {verdict.score:g}, not 0 to 1",
                 )
+    return is_lost
 
 
 def read_inputs(source: Path, bad: files.BadLines) -> list[Debate]:
@@ -505,7 +549,7 @@ def _compare_with_input(
     if len(inputs) != len(numbers):
         result.add(
             None,
-            f"the number of {what}s is not the input's",
+            _OTHER_NUMBER.replace("debate", what),
             f"{result.counts}, and {source} has {count_of(len(inputs), what)}",
         )
     else:
@@ -547,31 +591,39 @@ def _compare_with_input(
         for debate in missing:
             result.add(None, kind, f"no {what} on {_name(debate)}")
     elif len(missing) > lost:
-        message = f"{len(missing)} are on no line that can be read, such as {_name(missing[0])}; "
-        message += f"lines without a debate: {lost}"
-        result.add(None, kind, message, times=len(missing) - lost)
+        count = len(missing) - lost
+        result.add(
+            None,
+            kind,
+            f"{count} missing and {lost} lost, among them {_name(missing[0])}",
+            times=count,
+        )
 
     in_order = zip(sorted(places), sorted(places.values()), strict=True)
     moved = [number for number, place in in_order if places[number] != place]
     if moved:
-        message = f"{len(moved)} of {len(places)} {what}s are not in the order of {source}; the "
         place = places[moved[0]]
-        message += f"first: {_name(inputs[place])} is {what} {place + 1} there"
-        result.add(moved[0], OTHER_ORDER, message)
+        result.add(
+            moved[0],
+            OTHER_ORDER,
+            f"{len(moved)} of {len(places)} {what}s are not in the order of {source}; the "
+            f"first: {_name(inputs[place])} is {what} {place + 1} there",
+        )
 
     others = []
     for number, debate, evaluation in lines:
         expected = inputs[places[number]] if number in places else Debate()
-        if evaluation is not None and expected.turns and not debate.turns:
-            result.add(number, "a debate of the input is lost", "the input has it")
-        if not (expected.turns and debate.turns):
+        if not expected.turns:
             continue
-        if evaluation is None and expected.user_texts != debate.user_texts:
-            others.append(number)
-        elif evaluation is not None and digests(expected) != digests(debate):
+        if evaluation is None:
+            if debate.turns and expected.user_texts != debate.user_texts:
+                others.append(number)
+        elif not debate.turns:
+            result.add(number, "a debate of the input is lost", "the input has it")
+        elif digests(expected) != digests(debate):
             result.add(number, "the responses are not the input's")
-        elif evaluation is not None and debate.turns != expected.turns:
-            result.add(number, "the citations are not the input's")
+        elif content_of(expected.turns) != content_of(debate.turns):
+            result.add(number, "the citations are not the input's", level="warning")
     if 2 * len(others) < len(lines):  # else a simulated user wrote the messages
         for number in others:
             result.add(number, "the user's messages are not the input's", level="warning")
@@ -597,27 +649,22 @@ def _add_fallbacks(result: Validation, run: Path) -> None:
     status = read_status(run)
     if not status and why_no_status(run) is OTHER_STATUS:
         result.add(None, OTHER_STATUS, level="warning")
+    if status.get("demo") is True:
+        result.add(None, DEMO)
     counts = status.get("counts", {})
     of_lines = result.fallbacks
     result.fallbacks = of_lines | count_replaced(status.get("fallbacks", ()))
     for what, count in result.fallbacks.items():
-        if not result.totals[what]:
-            result.totals[what] = counts.get(what, 0)
-        total = result.totals[what]
+        total = result.totals[what] = result.totals[what] or counts.get(what, 0)
         # The debater's answers can be its own although all messages of the user are fallbacks.
         if what != UTTERANCES and count >= total > 0:
-            result.unfit.append(f"all {what} are fallbacks")
+            result.add(None, f"{UNFIT}all {what} are fallbacks")
         elif not of_lines[what]:  # else the lines say it
-            of_total = f" of {total}" if total else ""
             result.add(
                 None,
                 f"some {what} are fallbacks",
-                f"{count}{of_total} {what} are fallbacks",
+                say_replaced({what: (count, total)}),
                 "warning",
             )
     for events in changes_of_answers(status):
         result.add(None, events.examples[0].title, events.text, "warning", events.count)
-    if status.get("demo") is True:
-        result.unfit.insert(0, "demo index")
-    for reason in result.unfit:
-        result.add(None, f"{UNFIT}{reason}")
