@@ -34,7 +34,7 @@ def judge(run: Path) -> Path:
 
 def wait_for_turn(page: Any, number: int | None = None, turns: int = 30) -> Any:
     page.wait_for_selector(".question")
-    page.locator("#saved:text-is('saved')").wait_for()
+    page.wait_for_selector("#saved:text-is('saved')", state="attached")
     if number is not None:
         page.locator(f"#position:text-is('{number} of {turns}')").wait_for()
     return page
@@ -78,7 +78,10 @@ def test_a_kill_loses_no_answer(open_page: OpenPage, run: Path, judge: Path) -> 
 
 LOOK_OF_DIALOG = """[
   getComputedStyle(document.activeElement).outlineStyle,
-  getComputedStyle(document.querySelector("dialog form")).marginTop,
+  getComputedStyle(document.querySelector("dialog form")).marginTop +
+    (document.querySelector("dialog").getBoundingClientRect().left <
+      document.querySelector("#talk").getBoundingClientRect().right ? " over the response" : "") +
+    document.querySelector("dialog").textContent.match(/Arrow[A-Z]|$/)[0],
 ]"""
 
 
@@ -132,14 +135,19 @@ def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path) -> None:
         page.locator("#rate:text-is('1 finished')").wait_for()
 
 
+VERDICTS_DO_NOT_RAISE_THE_PANEL = """() =>
+  document.querySelector(".ask").textContent.includes("Judge strict") &&
+  document.querySelector(".ask").getBoundingClientRect().height < 320"""
+
+
 def test_mouse_touch_and_the_widths(open_page: OpenPage, run: Path, judge: Path) -> None:
     with labelling(run, judge, "-o", Path("labels.jsonl")) as (_, address):
         page = wait_for_turn(open_page(address, phone=True, dark=True, has_touch=True), 1)
-        assert_count(page, ".asks:visible, .hint:visible", 1)
+        assert_count(page, ".asks:visible, .hint:visible, #saved:visible", 1)
         assert_fits(page)
         for maxim in MAXIMS:
             page.get_by_role("group", name=maxim).get_by_role("button", name="No", exact=True).tap()
-        page.get_by_text("Judge strict").wait_for()
+        page.wait_for_function(VERDICTS_DO_NOT_RAISE_THE_PANEL)
         assert_fits(page)
         assert_accessible(page)
         page.get_by_role("button", name="Next →").tap()

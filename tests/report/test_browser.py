@@ -35,7 +35,9 @@ TITLE = ".reader h2"
 NUMBERS = """() => [rad.number(.825), rad.signed(-.003), rad.between(-.003, .041),
   rad.signed(-.0004)].join(" ")"""
 IS_IN_THE_WINDOW = """(selector) => { const box = document.querySelector(selector).getBoundingClientRect();
-  return box.top >= document.querySelector('.bar').offsetHeight - 1 && box.bottom <= innerHeight; }"""
+  const ticked = selector === '.pair' ? [...document.querySelectorAll('.run :checked')] : [];
+  return box.top >= document.querySelector('.bar').offsetHeight - 1 && box.bottom <= innerHeight &&
+    ticked.every((row) => row.getBoundingClientRect().bottom <= box.top); }"""
 IS_IN_VIEW = """(element) => { const { left, right } = element.getBoundingClientRect();
   return left >= 0 && right <= innerWidth; }"""
 ARE_WHOLE_OR_COVERED = """() => { const cells = [...document.querySelectorAll('.grid tbody tr:first-child td')];

@@ -183,7 +183,7 @@ def test_the_title_names_the_best_also_if_it_has_too_few_labels() -> None:
     board = board_of("team1.jsonl", "team2.jsonl", "--labels", "labels.jsonl")
     labelled = [(row["run"], row["cells"][-1]) for row in board["rows"]]
     assert labelled == [("team2", "12"), ("team1", "6")]
-    title = "team1 has the highest share of yes of people; differences are not tested"
+    title = "No ranks: differences are not tested; team1 has the highest share of yes of people"
     assert board["title"] == title
     assert board["note"].startswith("9 claims with labels. ")
     assert board["text"][-1] == "Compared as debaters: the runs have different responses."

@@ -295,7 +295,7 @@ def test_pairs_compare_with_a_baseline() -> None:
     assert [row["run"] for row in board["rows"] if row["baseline"]] == ["verbatim.j"]
     assert "turns,p_holm,p_holm_verbatim.j,mean," in unquote(board["tables"][0]["csv"])
     assert board["title"].startswith("No run beats verbatim.j; grounded.j: .00 [")
-    assert board["columns"][1] == ["p (Holm)", "against verbatim.j"]
+    assert board["columns"][1] == ["p (Holm)", "against baseline"]
     differences = [cell[0] for cell in board["rows"][0]["cells"] if isinstance(cell, list)]
     rows = csv.DictReader(compared.out.splitlines())
     assert differences == [float(row["difference"]) for row in rows]

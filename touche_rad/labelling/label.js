@@ -167,6 +167,7 @@
   const draw = () => {
     const saved = pending ? "saving…" : "saved";
     $("saved").textContent = problem ? "not saved" : saved;
+    $("saved").hidden = !(problem || queue?.can_undo);
     const text = problem || (queue && message(queue));
     show("alert", text && html`<${rad.Notice} kind=${problem && "error"}>${text}<//>`);
     $("exchange").hidden = !shown;

@@ -68,6 +68,7 @@ rad.address = {
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
     return [digit && (event.shiftKey ? "Shift+" : "") + digit[1], event.key];
   };
+  const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→" };
   const dialog = $("help");
   const help = () => {
     if (dialog.open) {
@@ -75,7 +76,9 @@ rad.address = {
       return;
     }
     rad.mount(
-      [...actions].map(([name, [what]]) => rad.html`<dt><kbd>${name}</kbd></dt><dd>${what}</dd>`),
+      [...actions].map(
+        ([name, [what]]) => rad.html`<dt><kbd>${ARROWS[name] ?? name}</kbd></dt><dd>${what}</dd>`,
+      ),
       dialog.querySelector(".keys"),
     );
     dialog.showModal();

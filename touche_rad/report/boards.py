@@ -45,11 +45,10 @@ _MOST_PAIRED: Final = 60
 """The most runs of which each pair is compared."""
 _NUMBER: Final = re.compile(r"≈?([-+−]?\d*\.?\d+)( %)?|–")
 """A number as pages show it, or none."""
-_P_OF_BASELINE: Final = (
-    "A p of the ranking is corrected over the comparisons with the first run, and the p of a "
-    "baseline over those with the baseline."
+_ABOUT_P: Final = (
+    "Bold differences are significant (p < .05, corrected by Holm over the comparisons with the "
+    "same run)."
 )
-_SIGNIFICANT: Final = "Bold differences are significant (p < .05, corrected by Holm)."
 _OF_PANELS: Final[Columns] = {
     "{rmse:.1f}": "RMSE",
     "{mae:.1f}": "MAE",
@@ -138,12 +137,15 @@ def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
     The CSV of the table has all digits.
     """
     table = _page_table("All measures", report.board())
-    if report.comparisons:
+    if any(row.p_holm is not None for row in report.comparisons):
         against = content["base"] or report.first
-        heads = [["diff.", f"from {against}"], ["p (Holm)", f"against {against}"]]
-        content["columns"][:0] = heads
-        content["note"] += f" {_SIGNIFICANT} {INTERVAL_AND_P}"
-        table["heads"].append(" ".join(heads[1]))
+        reference = "baseline" if content["base"] else "first"
+        content["columns"][:0] = [
+            ["diff.", f"from {reference}"],
+            ["p (Holm)", f"against {reference}"],
+        ]
+        content["note"] += f" {_ABOUT_P} {INTERVAL_AND_P}"
+        table["heads"].append(f"p (Holm) against {reference}")
         for row, measures in zip(content["rows"], table["rows"], strict=True):
             p_value = words.probability(report.p_against(against, row["run"], measure))
             row["cells"][:0] = [_difference(report, row["run"], against, measure), p_value]
@@ -214,7 +216,7 @@ def lead(rows: Sequence[Board], measure: str) -> str:
     if ranked and max(row["value"] for row in runs) > ranked[0]["value"]:
         title += " of the runs with a rank"
     if not ranked:
-        title += "; differences are not tested"
+        title = f"No ranks: differences are not tested; {title}"
     elif len(ranked) > with_rank_1 == 1:
         title += "; all others are significantly worse"
     elif with_rank_1 > 1:
@@ -272,7 +274,7 @@ def _judgements(report: JudgementReport) -> Board:
         f"{count_of(report.turns, 'labelled turn')}. {_drawn(report, 'debates')} "
         "Exact kappa: Cohen’s, mean of the criteria, "
         "over all labelled turns; an answer is right or wrong, and a missing verdict counts as "
-        f"{missing_answer(report.criteria)}. {_P_OF_BASELINE}",
+        f"{missing_answer(report.criteria)}.",
         columns=[*heads, ["exact kappa", "with labels"], ["yes", "of labelled turns"]],
         tables=tables,
         base=base,
@@ -353,21 +355,25 @@ def _shares(report: ShareReport) -> Board:
     if not ranking_places(report.criteria):  # the first category stands in the place of the mean
         measure = measured.pop(0).key
     base = report.base if report.comparisons else ""
-    counts = {what: of_runs for what, of_runs in report.counts.items() if what != "turns"}
+    sizes = report.labelled or report.debates
     rows = []
     for row, others in _ranked_rows(report, "yes"):
-        sizes = [str(of_runs[row["run"]]) for of_runs in counts.values()]
-        shares: list[object] = [number(part.yes) for part in others]
-        if base:
-            shares = [_difference(report, row["run"], base, part.maxim) for part in others]
-        rows.append({**row, "cells": [*shares, *sizes]})
-    heads = [[share.criterion.title, f"− {base}" if base else share.category] for share in measured]
+        shares: list[object] = [
+            _difference(report, row["run"], base, part.maxim) if base else number(part.yes)
+            for part in others
+        ]
+        if sizes:
+            shares.append(str(sizes[row["run"]]))
+        rows.append({**row, "cells": shares})
+    heads = [
+        [share.criterion.title, "− baseline" if base else share.category] for share in measured
+    ]
     notes = page_table("Notes", ["note"], [[note] for note in report.notes])
-    heads += [[what, ""] for what in counts]
+    if sizes:
+        heads.append(["labelled" if report.truth else "debates", ""])
     title = _against_baseline(report, base)
     of_labels = " with labels" if report.truth else ""
     pairs: Board = {}
-    about_p = f" {_P_OF_BASELINE}" if report.baselines else ""
     if not title and (report.not_ranked or len(report.runs) == len(report.baselines) + 1):
         title, *text = text
     if not report.not_ranked:
@@ -379,7 +385,7 @@ def _shares(report: ShareReport) -> Board:
         measure,
         text=text,
         note=f"{count_of(report.claims, 'claim')}{of_labels}. Mean of the criteria; "
-        f"{report.source}. {_drawn(report, 'claims')}{about_p}",
+        f"{report.source}. {_drawn(report, 'claims')}",
         columns=heads,
         tables=[notes] if report.truth else [],
         base=base,

@@ -15,7 +15,7 @@ rad.report.tabs.debates = () => {
     red,
     unit,
   } = rad.report.debates();
-  const { abouts, judges } = rad.report.data;
+  const { judges } = rad.report.data;
   const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8 };
   const MANY = 8;
   const hasFilter = (filter) => filters.some(([name]) => name === filter);
@@ -365,7 +365,7 @@ rad.report.tabs.debates = () => {
                     ${columns.map(
                       (column, place) =>
                         html`<div>
-                          <h3 title=${abouts[names[column.debate.runs[0]]]}>
+                          <h3>
                             ${runs
                               .filter((run) => column.debate.runs.includes(run))
                               .map((run) => names[run])

@@ -123,12 +123,7 @@
         <td class="num rank">${row.place}</td>
         <th scope="row">
           <span class="run">
-            <button
-              class="sort"
-              aria-expanded=${open}
-              title=${[row.run, data.abouts[row.run] || row.about].filter(Boolean).join(": ")}
-              onClick=${toggle}
-            >
+            <button class="sort" aria-expanded=${open} onClick=${toggle}>
               <bdi>${row.run}</bdi>
             </button>
             ${badge && html`<a class="faults" href=${href || "#ranking"} onClick=${!href && toggle} aria-label="${row.run}: ${badge}">${badge}</a>`}
@@ -139,7 +134,10 @@
                 class="no-print"
                 aria-label="Compare ${row.run}"
                 checked=${pair.includes(row.run)}
-                onChange=${pick}
+                onChange=${({ target }) => {
+                  pick();
+                  target.scrollIntoView({ block: "nearest" });
+                }}
               />`
             }
           </span>
@@ -195,7 +193,7 @@
                   )
                 }
               </td>
-              ${columns.map(([head, sub]) => html`<th scope="col" class="num more">${head}${sub && html`<small style=${{ "--size": sub.length }}>${sub}</small>`}</th>`)}
+              ${columns.map(([head, sub]) => html`<th scope="col" class="num more">${head}${sub && html`<small>${sub}</small>`}</th>`)}
             </tr>
           </thead>
           <tbody>

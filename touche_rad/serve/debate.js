@@ -261,7 +261,7 @@
       ${
         answer.candidates.length > 0 &&
         html`<p class="soft">
-            Listed after the answer, the best of ${answer.considered} candidates:
+            The best of ${answer.considered} candidates${answer.near && ", none fits"}:
           </p>
           <ol class="list">
             ${answer.candidates.map(
@@ -488,9 +488,12 @@
     );
     tick();
   };
+  /* What stands above the field stays there. */
   const say = (text) => {
+    const { offsetHeight } = $("composer");
     status = text;
     draw();
+    scrollBy(0, $("composer").offsetHeight - offsetHeight);
   };
   const tick = () => {
     for (const clock of document.querySelectorAll(".clock")) {
