@@ -63,8 +63,11 @@ class RunOrigin:
     @property
     def about(self) -> str:
         """Who answered and who judged, as far as statuses say it."""
+        limit = (self.judged or self.status).get("identity", {}).get("max_words")
         judged = self.judge and f"judged by {self.judge}"
-        return ", ".join(filter(None, (self.plugin("debater"), judged)))
+        return ", ".join(
+            filter(None, (self.plugin("debater"), limit and f"at most {limit} words", judged))
+        )
 
     @property
     def fallbacks(self) -> dict[Result, tuple[int, int]]:
