@@ -92,7 +92,7 @@ def _words_of_call(source: Path, folder: Path) -> list[str]:
     for parameter in context.command.params:
         value, origin = parameter.consume_value(context, {})  # as if nothing was typed
         is_used = context.get_parameter_source(str(parameter.name)) is origin
-        if is_used and origin in _UNTYPED:
+        if is_used and origin in _UNTYPED and value is not False:
             is_flag = isinstance(parameter, click.Option) and parameter.is_flag
             values = value if isinstance(value, list | tuple) else [value]
             for text in values:
