@@ -24,7 +24,9 @@
   };
   const Cell = ({ cell }) =>
     Array.isArray(cell)
-      ? html`<span class=${cell[1] ? "sure" : "soft"}>${signed(cell[0])}</span>`
+      ? html`<span class="delta ${cell[1] ? "sure" : "soft"}" style=${{ "--by": cell[0] }}
+          >${signed(cell[0])}</span
+        >`
       : cell;
   const ticks = (low, high) => {
     const power = 10 ** Math.floor(Math.log10(high - low || 1));
