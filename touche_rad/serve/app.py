@@ -88,14 +88,17 @@ def to_view(request: JudgeRequest) -> Debate:
 log = logging.getLogger(__name__)
 S = TypeVar("S")
 
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": Fault, "description": "not JSON"},
-    401: {"model": Fault, "description": "the token is missing or wrong"},
-    403: {"model": Fault, "description": "sent by a web page of another server"},
-    408: {"model": Fault, "description": "the body did not arrive in time"},
-    413: {"model": Fault, "description": "the body is too large"},
-    503: {"model": Fault, "description": "too many requests at a time"},
-    422: {"model": Fault, "description": "a field is missing or wrong"},
+REFUSALS: Final[dict[int | str, dict[str, Any]]] = {
+    status: {"model": Fault, "description": description}
+    for status, description in {
+        400: "not JSON",
+        401: "the token is missing or wrong",
+        403: "sent by a web page of another server",
+        408: "the body did not arrive in time",
+        413: "the body is too large",
+        503: "too many requests at a time",
+        422: "a field is missing or wrong",
+    }.items()
 }
 
 
