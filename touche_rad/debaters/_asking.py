@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, create_model
@@ -11,7 +11,7 @@ from touche_rad.debate import Argument, Debate
 from touche_rad.lists import T
 from touche_rad.models import Message, Model, Prompt, drop_oldest
 from touche_rad.models.output import S, schema_limits
-from touche_rad.models.prompts import Thesis, render_dialogue
+from touche_rad.models.prompts import Shorten, Thesis, render_dialogue
 from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex, find_topics
 from touche_rad.text import clean
 
@@ -23,7 +23,7 @@ _MAIN_TOPIC = 0.8
 
 def question_about(
     debate: Debate, prompt: Prompt, **values: object
-) -> tuple[list[Message], Callable[[Sequence[Message]], Sequence[Message] | None]]:
+) -> tuple[list[Message], Shorten]:
     """Return the messages with the thesis and the dialogue, and what shortens them.
 
     Too long a prompt loses the oldest utterances.

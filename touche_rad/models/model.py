@@ -36,7 +36,7 @@ from touche_rad.models.output import (
     Question,
     S,
 )
-from touche_rad.models.prompts import Message
+from touche_rad.models.prompts import Message, Shorten
 from touche_rad.models.sending import Call, Sender, Trace, Usage
 from touche_rad.models.thinking import Think, switch_of
 from touche_rad.text import digest_of_text
@@ -89,9 +89,6 @@ def open_backend(
 
     return parse_address(text)
 
-
-Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
-"""Shortens a prompt that is too long for the model; None if it cannot be shortened."""
 
 DEADLINE: Final = 120.0
 AT_ONCE: Final = 64

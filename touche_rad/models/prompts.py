@@ -48,6 +48,10 @@ class Message:
         return {"role": self.role, "content": content}
 
 
+Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
+"""Shortens a prompt that is too long for the model; None if it cannot be shortened."""
+
+
 @frozen
 class Prompt:
     """A prompt file."""
@@ -128,9 +132,7 @@ def _partial(name: str) -> str:
     return place.read_text("utf-8")
 
 
-def drop_oldest(
-    prompt: Prompt, name: str, values: Mapping[str, Any]
-) -> Callable[[Sequence[Message]], Sequence[Message] | None]:
+def drop_oldest(prompt: Prompt, name: str, values: Mapping[str, Any]) -> Shorten:
     """Return a function that shortens a prompt by removing the oldest items of a list variable.
 
     Each call removes half of the items; the last item and the rest of the prompt stay.

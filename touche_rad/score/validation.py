@@ -62,6 +62,7 @@ DEMO: Final = f"{UNFIT}demo index"
 TWICE: Final = "a debate is given twice"
 MISSING: Final = "a debate is missing"
 OTHER_ORDER: Final = "the order is not the input's"
+OTHER_RESPONSES: Final = "the responses are not the input's"
 _EMPTY_LINE: Final = "a line is empty"
 _OTHER_NUMBER: Final = "the number of debates is not the input's"
 MENDED: Final = {
@@ -621,7 +622,7 @@ def _compare_with_input(
         elif not debate.turns:
             result.add(number, "a debate of the input is lost", "the input has it")
         elif digests(expected) != digests(debate):
-            result.add(number, "the responses are not the input's")
+            result.add(number, OTHER_RESPONSES)
         elif content_of(expected.turns) != content_of(debate.turns):
             result.add(number, "the citations are not the input's", level="warning")
     if 2 * len(others) < len(lines):  # else a simulated user wrote the messages

@@ -7,7 +7,7 @@ messages before it are a prefix shared by the turns. And the evidence: arguments
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
 from typing import Final, Literal
 
@@ -18,7 +18,7 @@ from touche_rad.evidence.quotable import missing_context, text_with_claim
 from touche_rad.frozen import frozen
 from touche_rad.lists import alternate, unique
 from touche_rad.models import Message, Prompt
-from touche_rad.models.prompts import Thesis
+from touche_rad.models.prompts import Shorten, Thesis
 from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex
 from touche_rad.text import clean, plain_words
 from touche_rad.users.contest_views import opens
@@ -161,9 +161,7 @@ _BLOCKS: Final = re.compile(
 )
 
 
-def without_oldest(
-    messages: Sequence[Message],
-) -> Callable[[Sequence[Message]], Sequence[Message] | None]:
+def without_oldest(messages: Sequence[Message]) -> Shorten:
     """Return a function that removes the older half of the rounds of a conversation.
 
     The system message and the last message remain.
