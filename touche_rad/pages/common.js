@@ -12,7 +12,6 @@ rad.visible = (text) =>
       (letter) => `‹U+${letter.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}›`,
     );
 
-/* The first words of a text. */
 rad.short = (text, most) =>
   text.length > most ? `${text.slice(0, most).replace(/\s+\S*$/, "")} …` : text;
 
@@ -68,7 +67,6 @@ rad.address = {
     const digit = /^(?:Digit|Numpad)(\d)$/.exec(event.code);
     return [digit && (event.shiftKey ? "Shift+" : "") + digit[1], event.key];
   };
-  const ARROWS = { ArrowUp: "↑", ArrowDown: "↓", ArrowLeft: "←", ArrowRight: "→" };
   const dialog = $("help");
   const help = () => {
     if (dialog.open) {
@@ -77,7 +75,8 @@ rad.address = {
     }
     rad.mount(
       [...actions].map(
-        ([name, [what]]) => rad.html`<dt><kbd>${ARROWS[name] ?? name}</kbd></dt><dd>${what}</dd>`,
+        ([name, [what]]) =>
+          rad.html`<dt><kbd>${name.replace("Arrow", "Arrow ")}</kbd></dt><dd>${what}</dd>`,
       ),
       dialog.querySelector(".keys"),
     );

@@ -1,5 +1,5 @@
 "use strict";
-/* The tab Debates: a claim, its debates turn by turn, and the verdicts. */
+/* The tab Debates. */
 rad.report.tabs.debates = () => {
   const { html, count } = rad;
   const { range, contains } = rad.report;

@@ -1,5 +1,4 @@
 "use strict";
-/* The tab Ranking: the finding, and a row for each run. */
 {
   const { html, number, signed, between, count } = rad;
   const { data, range, hasDebates, Faults, Scroll, Table, Matrix } = rad.report;

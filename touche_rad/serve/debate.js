@@ -365,7 +365,6 @@
       ${isOpen && html`<${Why} answer=${answer} />`}
     </article>`;
   };
-  /* An answer without an argument: what else can be debated. */
   const Near = ({ names }) => {
     const known = names.filter((name) => Object.hasOwn(setup.topics, name));
     const offered = known.length ? known : Object.keys(setup.topics).slice(0, 6);
@@ -373,7 +372,7 @@
       <${Topics} names=${offered} />`;
   };
 
-  /* The verdicts on the answers to one message: a row for each judge and debater. */
+  /* A row for each judge and debater. */
   const Comparison = ({ turn }) => {
     const lists = turn.answers.flatMap(({ debater, judged }) =>
       judged.filter(({ list }) => list.length).map((judgement) => ({ debater, ...judgement })),
