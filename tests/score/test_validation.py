@@ -189,6 +189,8 @@ def test_verdicts_on_other_responses_are_a_fault(runs: Path) -> None:
         (3, "fault", "the responses are not the input's"),
         (5, "warning", "the citations are not the input's"),
     ]
+    words = ("check", runs / "evaluations.jsonl", "--input", source)
+    touche_rad(*words, code=1, out="If --input is right, it is newer than the run")
     warned = check_record(runs / "simulations.jsonl", "--input", source)["findings"]
     assert [warning["line"] for warning in warned if "user's" in warning["kind"]] == [3]
 

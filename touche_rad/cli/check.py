@@ -191,7 +191,14 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
     from touche_rad.files import Kind, detect_kind
     from touche_rad.files.outputs import read_status
     from touche_rad.score.repair import repair
-    from touche_rad.score.validation import MENDED, MISSING, OTHER_ORDER, TWICE, check
+    from touche_rad.score.validation import (
+        MENDED,
+        MISSING,
+        OTHER_ORDER,
+        OTHER_RESPONSES,
+        TWICE,
+        check,
+    )
 
     path = Path(result.path)
     verb, source, *settings = _maker_of(
@@ -222,9 +229,12 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
             print_command(line_of(words))
         if result.faults.keys() <= MENDED:
             return
-    # A run that is as its command wrote it has the same faults again.
-    changes = "other options, another plugin or another input, then " if read_status(path) else ""
-    print_line(f"What cannot be repaired (a lost debate counts as no) needs {changes}a new run:")
+    reason = "What cannot be repaired (a lost debate counts as no) needs a new run"
+    if OTHER_RESPONSES in result.faults:
+        reason = "If --input is right, it is newer than the run, which has to be made again"
+    elif read_status(path):  # the run is as its command wrote it
+        reason += ", with other options, another plugin or another input"
+    print_line(f"{reason}:")
     if any("words" in kind for kind in result.faults):
         settings += ["--max-words", str(options.max_words)]
     new = "-o {stem}.new.jsonl"
