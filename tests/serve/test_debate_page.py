@@ -184,7 +184,7 @@ def test_an_answer_comes_step_by_step(app: FastAPI) -> None:
     # What was cited before is not cited again, although it is the best.
     turns = [{"utterance": ZOOS, "systemResponse": answer["system"]}, {"utterance": ZOOS}]
     again = json.dumps(_ask(app, debate={"simulation": {"userTurns": turns}}))
-    assert '"note": "not used again' in again
+    assert '"note": "cited earlier' in again
 
 
 @with_cases(("fields", "detail"), "serve/wrong_requests.json")

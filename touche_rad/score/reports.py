@@ -89,7 +89,7 @@ _CSV_FIELDS: Final = [
     if name not in ("run", "maxim", "label_rate", "tp", "fp", "fn", "tn", "confusion")
 ]
 SHORT_INTERVAL: Final = "[{low:.3f}, {high:.3f}]"
-RANKS: Final = "≈1: not significantly worse than the first (p (Holm) is not below .05)."
+RANKS: Final = "≈1: not significantly worse than the first (p (Holm) against it ≥ .05)."
 _FAMILIES: Final = (
     "p (Holm): over all comparisons of the measure that ranks with the same run, and over all of "
     "the other measures with it."

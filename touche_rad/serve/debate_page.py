@@ -48,7 +48,7 @@ _HEADERS: Final = {
 _ALIVE_SECONDS: Final = 5.0
 """Seconds between lines while nothing happens, by which the page sees that the server is alive."""
 _SHOWN_CANDIDATES: Final = 5
-_USED: Final = "not used again: cited earlier in this debate"
+_USED: Final = "cited earlier in this debate"
 _SEARCHED: Final = 30
 _NEAR_TOPICS: Final = 4
 """Topics that are offered where the debater has found no argument."""
