@@ -275,6 +275,16 @@ def test_a_run_that_lost_all_debates_has_no_yes_of_people(line: Any) -> None:
     assert report["debates"] == {"lost": "0 of 30", "team1": "30 of 30"}
 
 
+def test_the_labelled_debates_may_have_lost_some() -> None:
+    played = read_records("team1.jsonl")
+    run_file("lost.jsonl", [{}, *played[1:]])
+    expected = score("team1.judged.jsonl", "labels.jsonl", "--debates", "team1.jsonl")
+    report = score("team1.judged.jsonl", "labels.jsonl", "--debates", "lost.jsonl")
+    assert [report["debates"], expected["debates"]] == [CLAIMS - 1, CLAIMS]
+    run_file("own-labels.jsonl", [[], *read_records("labels.jsonl")[CLAIMS + 1 :]])
+    touche_rad("score lost.jsonl own-labels.jsonl --debates lost.jsonl", out="29 of 30 debates")
+
+
 def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
     """The judge of a run is scored on all debates of the run, and on no other run's."""
     labels = read_records("labels.jsonl")

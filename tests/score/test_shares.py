@@ -115,12 +115,12 @@ def test_several_files_are_judged_into_a_folder_and_compared() -> None:
     call = "judge grounded.jsonl verbatim.jsonl -o judged"
     Path("judged").mkdir()
     Path("judged/verbatim.jsonl").write_text("another file\n")
-    touche_rad(call, code=2, err="judged/verbatim.jsonl exists already")
+    refused = touche_rad(call, code=2, err="judged/verbatim.jsonl exists already")
+    assert "--skip-bad" not in refused.err
     Path("judged/verbatim.jsonl").unlink()
     status = read_json("judged/grounded.jsonl.status.json")
-    judged = touche_rad(call, "bad.jsonl", code=2, err="bad.jsonl:1: ")
-    assert "bad" in judged.err.splitlines()[-1]
-    assert "--skip-bad" in judged.err.splitlines()[-1]
+    judged = touche_rad(call, "bad.jsonl", code=2)
+    assert "bad.jsonl:1: " in judged.err.splitlines()[-1]
     assert judged.err.count("next: ") == 1
     assert read_json("judged/grounded.jsonl.status.json") == status, "not judged again"
     parts = judged.out.removesuffix("\n").split("\n\n")  # the finding is last

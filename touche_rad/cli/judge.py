@@ -57,7 +57,6 @@ def judge_command(options: JudgeOptions) -> int:
     from touche_rad import files
     from touche_rad.plugins import find
     from touche_rad.runs.judging import JudgeJob
-    from touche_rad.score.words import names_of
     from touche_rad.session import Session
 
     name = options.judge.name
@@ -109,8 +108,7 @@ def judge_command(options: JudgeOptions) -> int:
                     error = _explain(error, places.source)
                 if not is_several:
                     raise error from None
-                say(f"not judged: {error}", Label.ERROR)
-                refused.append(str(places.source))
+                refused.append(f"not judged: {error}")  # it is said at the end
                 code = error.exit_code
             else:
                 if places.out:
@@ -123,9 +121,8 @@ def judge_command(options: JudgeOptions) -> int:
     if shows_result and not (options.dry_run or options.shard):
         print_result = _print_winners if is_panel else _print_shares
         print_result(sources, options)
-    if refused:
-        fix = "" if options.skip_bad else " (--skip-bad skips invalid lines)"
-        say(f"not judged: {names_of(refused)}{fix}", Label.ERROR)
+    for text in refused:
+        say(text, Label.ERROR)
     return worst
 
 

@@ -236,15 +236,20 @@ class OpenFile:
         return (result for _, result in self.numbered(read))
 
 
-def read_debates(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
-    """Read the debates of a file; consecutive responses of one debate are joined."""
-    return _debates(OpenFile(path, bad, DEBATES))
+def read_debates(
+    path: Place, bad: BadLines | None = None, lost: Debate | None = None
+) -> Iterator[Debate]:
+    """Read the debates of a file; consecutive responses of one debate are joined.
+
+    With `lost`, it stands for an empty record, and for a line that is skipped.
+    """
+    return _debates(OpenFile(path, bad, DEBATES), lost)
 
 
-def _debates(file: OpenFile) -> Iterator[Debate]:
+def _debates(file: OpenFile, lost: Debate | None = None) -> Iterator[Debate]:
     if file.kind is Kind.RESPONSES:
         return (debate for debate, _ in _answered(file))
-    return file.each(_READERS[file.kind])
+    return (debate for _, debate in file.numbered(_READERS[file.kind], lost))
 
 
 def read_numbered(
@@ -280,12 +285,10 @@ def read_views(
     debate without turns instead of an invalid line; so is a line that is skipped.
     """
     file = OpenFile(path, bad, DEBATES)
-    if file.kind is Kind.RESPONSES:
-        if unit == "response":
-            return _answered(file)
-        return ((debate, debate.views(unit)) for debate in _debates(file))
-    numbered = file.numbered(_READERS[file.kind], Debate() if keep_lost else None)
-    return ((debate, debate.views(unit)) for _, debate in numbered)
+    if file.kind is Kind.RESPONSES and unit == "response":
+        return _answered(file)
+    lost = Debate() if keep_lost else None
+    return ((debate, debate.views(unit)) for debate in _debates(file, lost))
 
 
 def _answered(file: OpenFile) -> Iterator[Judgeable]:

@@ -81,7 +81,9 @@ def read_labelled(
     rows = list(read_labels(labels, None, criteria))
     by_words = {_words(turns): (turns, line) for line, turns in enumerate(rows, 1)}
     labelled_debates = []
-    for number, (debate, turns) in enumerate(zip_longest(read_debates(debates), rows), 1):
+    for number, (debate, turns) in enumerate(
+        zip_longest(read_debates(debates, lost=Debate()), rows), 1
+    ):
         texts = digests(debate or Debate(), criteria.unit if criteria else "response")
         # Labels of several runs have the digests of the texts, and no order that tells the runs.
         labelled = turns or ()
@@ -89,9 +91,11 @@ def read_labelled(
         if _words(labelled) != texts:  # of debates with equal texts, each keeps its labels
             labelled, line = by_words.get(texts, (labelled, line))
         words = _words(labelled)
-        if debate is None and any(words):
-            break
-        if debate is None or words not in (texts, (None,) * len(texts)):
+        if not texts and any(words):  # labels of other debates
+            if debate is None:
+                break
+            labelled = ()  # the debate is lost
+        elif debate is None or words not in (texts, (None,) * len(texts)):
             raise UserError(
                 f"{debates}: debate {number} of {len(texts)} turns does not fit its labels in "
                 f"{labels}: give the labelled debates, with responses, in the labels' order"

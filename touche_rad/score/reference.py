@@ -225,7 +225,9 @@ def known_reference(
     `debates.jsonl`; a file of another shape is not theirs.
     """
     if debates is not None:
-        return Reference.of_debates(debates, list(files.read_debates(debates)), criteria.unit)
+        return Reference.of_debates(
+            debates, list(files.read_debates(debates, lost=Debate())), criteria.unit
+        )
     of_labels = Reference.of_labels(truth, labels)
     stem = truth.name.removesuffix(".gz").removesuffix(".jsonl")
     if of_labels is not None or not stem.endswith("labels"):
@@ -237,7 +239,7 @@ def known_reference(
         if not path.is_file():
             continue
         try:
-            labelled = list(files.read_debates(path))
+            labelled = list(files.read_debates(path, lost=Debate()))
         except InputError:
             continue
         if [len(digests(debate, criteria.unit)) for debate in labelled] == sizes:
