@@ -102,6 +102,6 @@ def test_a_status_of_a_stranger_cannot_advise_to_trust(inputs: Path) -> None:
     status = Path("run.jsonl.status.json")
     status.write_text(status.read_text().replace('"-j"', '"--trust", "-j"'))
     write_lines(run, ["{}"])
-    ended = touche_rad("check", run, code=1)
+    ended = touche_rad("check", run, code=1, err="without --input, missing debates")
     assert "-j length -o" in ended.out
     assert "--trust" not in ended.out

@@ -127,6 +127,8 @@ def check_command(options: CheckOptions) -> int:
                 _print_advice(result, options)
         if any(len(group) > EXAMPLES for result in shown for group in result.groups):
             click.echo("Print every finding: --json")
+        if shown and not options.source:
+            say("without --input, missing debates and another order are not seen", Label.NOTE)
         for warning in equal_files(runs):
             say(warning, Label.WARNING)
     if not all(Path(result.path).exists() for result in results):
