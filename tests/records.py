@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
+from functools import reduce
+from operator import getitem
 from pathlib import Path
 from typing import Any, Final
 
@@ -52,6 +54,17 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> Path:
     path = Path(path)
     path.write_text("".join(f"{line}\n" for line in lines), "utf-8")
     return path
+
+
+def change_parts(record: Any, changes: Mapping[str, Any]) -> None:
+    """Change the parts of a record at these paths: to another value, or to be "left out"."""
+    for path, value in changes.items():
+        *parents, last = [int(key) if key.isdigit() else key for key in path.split(".")]
+        part = reduce(getitem, parents, record)
+        if value == "left out":
+            del part[last]
+        else:
+            part[last] = value
 
 
 def with_flipped_bits(content: bytes, step: int) -> Iterator[tuple[int, bytes]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.cases import with_cases
 from tests.files.test_round_trips import MANY, WORDS, messages, record
-from tests.records import read_cases, write_records
+from tests.records import change_parts, read_cases, write_records
 from touche_rad import files
 from touche_rad.debate import Debate, Maxim, Response, Verdict
 from touche_rad.files.records import whole_characters
@@ -34,37 +35,26 @@ def written(debate: Debate) -> Any:
     return json.loads(files.simulation_line(debate))
 
 
-def changed(**by_place: Any) -> Any:
-    value = json.loads(json.dumps(VALUE))
-    for place, new in by_place.items():
-        *steps, last = [int(step) if step.isdigit() else step for step in place.split("__")]
-        inner = value
-        for step in steps:
-            inner = inner[step]
-        inner[last] = new
-    return value
-
-
 SAID = {"utterance": "S2", "response": {"content": "S2", "arguments": []}}
 
 
 TURNS = VALUE["simulation"]["userTurns"]
 REQUEST = {key: TURNS[0][key] for key in ("utterance", "mood")}
 CHANGES: list[tuple[Callable[[Debate], Debate], dict[str, Any]]] = [
-    (lambda debate: debate.view(0), {"simulation__userTurns": TURNS[:1]}),
-    (lambda debate: debate.before_response(0), {"simulation__userTurns": [REQUEST]}),
+    (lambda debate: debate.view(0), {"simulation.userTurns": TURNS[:1]}),
+    (lambda debate: debate.before_response(0), {"simulation.userTurns": [REQUEST]}),
     (
         lambda debate: debate.view(0).with_response(Response(content="S2")).with_utterance("U2"),
         {
-            "simulation__userTurns__0__systemResponse": SAID,
-            "simulation__userTurns__1": {"utterance": "U2", "systemResponse": None},
+            "simulation.userTurns.0.systemResponse": SAID,
+            "simulation.userTurns.1": {"utterance": "U2", "systemResponse": None},
         },
     ),
     (
         lambda debate: debate.model_copy(update={"claim": "D", "user": "V", "id": "d7"}),
         {
-            "simulation__configuration__topic__description": "D",
-            "simulation__configuration__user__model": "V",
+            "simulation.configuration.topic.description": "D",
+            "simulation.configuration.user.model": "V",
             "id": "d7",
         },
     ),
@@ -77,7 +67,9 @@ def test_only_what_has_changed_is_written_again(
     change: Callable[[Debate], Debate], places: dict[str, Any]
 ) -> None:
     debate = change(one(Path("f"), VALUE))
-    assert written(debate) == changed(**places)
+    expected = copy.deepcopy(VALUE)
+    change_parts(expected, places)
+    assert written(debate) == expected
     again = one(Path("g"), written(debate))
     for name in ("claim", "user", "description", "turns"):
         assert getattr(again, name) == getattr(debate, name)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,29 +53,6 @@ def user_turn(name: str, turn: int, answered: bool = True) -> dict[str, Any]:
             "response": {"content": content, "arguments": arguments},
         }
     return record
-
-
-Change = Callable[[Any], Any]
-"""Changes a line of a run."""
-
-
-def part_of(record: Any, path: str) -> Any:
-    """The part of a record to which keys and places lead."""
-    for key in filter(None, path.split(".")):
-        record = record[int(key) if key.isdigit() else key]
-    return record
-
-
-def put(path: str, value: Any) -> Change:
-    """Give a part of a line another value."""
-    parent, _, key = path.rpartition(".")
-    return lambda row: part_of(row, parent).update({key: value})
-
-
-def without(path: str) -> Change:
-    """Take a part out of a line."""
-    parent, _, key = path.rpartition(".")
-    return lambda row: part_of(row, parent).pop(key)
 
 
 def run_file(path: str | Path, lines: Sequence[Any]) -> Path:

@@ -13,9 +13,9 @@ import numpy as np
 import pytest
 
 from tests.cases import with_cases
-from tests.records import read_records
+from tests.records import change_parts, read_records
 from tests.report.makers import Page
-from tests.score.makers import evaluation, put, run_file, simulations_file
+from tests.score.makers import evaluation, run_file, simulations_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import frames
@@ -148,7 +148,7 @@ def test_runs_are_of_judges_if_they_have_the_same_debates(runs: str, kind: str) 
     run_file("shuffled.judged.jsonl", lines[::-1])
     run_file("first.judged.jsonl", lines[:20])
     run_file("last.judged.jsonl", lines[10:])
-    put("simulation.userTurns.1.utterance", "Damaged.")(lines[5])
+    change_parts(lines[5], {"simulation.userTurns.1.utterance": "Damaged."})
     run_file("damaged.judged.jsonl", lines)
     shutil.copy("team1.jsonl", "responses.judged.jsonl")
     paths = [f"{run}.judged.jsonl" for run in runs.split()]

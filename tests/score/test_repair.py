@@ -10,9 +10,10 @@ from typing import Any
 
 import pytest
 
+from tests.cases import with_cases
 from tests.demo import CLAIMS
-from tests.records import END_OF_RUN, copy_lines, read_records, read_status
-from tests.score.makers import NO, YES, Change, labels_file, part_of, put, run_file, without
+from tests.records import END_OF_RUN, change_parts, copy_lines, read_records, read_status
+from tests.score.makers import NO, YES, labels_file, run_file
 from tests.terminal import touche_rad
 from touche_rad.criteria import grice
 
@@ -33,7 +34,7 @@ def utterances(rows: Rows) -> set[tuple[str, ...]]:
 
 
 def body(row: Row) -> Row:
-    record: Row = part_of(row, "simulation.userTurns.0.systemResponse.response")
+    record: Row = row["simulation"]["userTurns"][0]["systemResponse"]["response"]
     return record
 
 
@@ -42,42 +43,18 @@ def verdicts(row: Row) -> Row:
     return turn
 
 
-IN_A_SIMULATION: dict[str, Change] = {
-    "citations are null": put("simulation.userTurns.0.systemResponse.response.arguments", None),
-    "citations are missing": without("simulation.userTurns.0.systemResponse.response.arguments"),
-    "a citation is null": lambda row: body(row)["arguments"].append(None),
-    "the utterance is null": put("simulation.userTurns.0.systemResponse.utterance", None),
-    "the content is missing": without("simulation.userTurns.0.systemResponse.response.content"),
-    "the response is missing": put("simulation.userTurns.0.systemResponse.response", None),
-    "the configuration is missing": without("simulation.configuration"),
-    "the id is a number": put("id", 17),
-    "the id is null": put("id", None),
-}
-IN_AN_EVALUATION: dict[str, Change] = {
-    "a score is null": put("userTurnsEvaluations.1.Quality.score", None),
-    "a maxim is missing": without("userTurnsEvaluations.1.Manner"),
-    "a maxim is null": put("userTurnsEvaluations.1.Manner", None),
-    "a score is a text": put("userTurnsEvaluations.1.Quality.score", "0.72"),
-    "a key is a maxim's key": lambda row: verdicts(row).update(
-        quality=verdicts(row).pop("Quality")
-    ),
-    "a turn is missing": lambda row: row["userTurnsEvaluations"].pop(),
-    "all turns are missing": put("userTurnsEvaluations", None),
-}
-
-
 def changed_lines(before: Rows, after: Rows) -> list[int]:
     return [at for at, (old, new) in enumerate(zip(before, after, strict=True)) if old != new]
 
 
-@pytest.mark.parametrize("name", [*IN_A_SIMULATION, *IN_AN_EVALUATION])
-def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, name: str) -> None:
-    kind, source = "evaluations", runs / "simulations.jsonl"
-    if name in IN_A_SIMULATION:
-        kind, source = "simulations", CLAIMS
+@with_cases(("kind", "changes"), "score/defects_to_repair.json")
+def test_a_defect_is_repaired(
+    runs: Path, demo_index_path: Path, kind: str, changes: dict[str, Any]
+) -> None:
+    source = CLAIMS if kind == "simulations" else runs / "simulations.jsonl"
     good = read_records(runs / f"{kind}.jsonl")
     rows = copy.deepcopy(good)
-    {**IN_A_SIMULATION, **IN_AN_EVALUATION}[name](rows[3])
+    change_parts(rows[3], changes)
     wrong = run_file("wrong.jsonl", rows)
     before = wrong.read_bytes()
     options = ("--input", source, "-i", demo_index_path)
@@ -87,8 +64,15 @@ def test_a_defect_is_repaired(runs: Path, demo_index_path: Path, name: str) -> N
     result = read_records(OUT)
     assert utterances(result) == utterances(good)
     assert changed_lines(good, result) in ([], [3])
-    if name not in ("citations are null", "citations are missing", "the response is missing"):
+    if not any(path.endswith(("arguments", "response")) for path in changes):
         assert body(result[3])["arguments"] == body(good[3])["arguments"]
+
+
+def test_a_null_is_left_out_of_the_citations(runs: Path) -> None:
+    rows = read_records(runs / "simulations.jsonl")
+    body(rows[3])["arguments"].append(None)
+    touche_rad("check --fix", run_file("wrong.jsonl", rows), "-o", OUT, out="repaired     ")
+    assert read_records(OUT) == read_records(runs / "simulations.jsonl")
 
 
 def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path) -> None:
@@ -103,8 +87,8 @@ def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path) -> None:
 
 def test_what_needs_a_new_answer_is_not_repaired(runs: Path, demo_index_path: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
-    put("simulation.userTurns.0.systemResponse.utterance", "word " * 70)(rows[0])
-    body(rows[0])["content"] = "word " * 70
+    answer = rows[0]["simulation"]["userTurns"][0]["systemResponse"]
+    answer["utterance"] = answer["response"]["content"] = "word " * 70
     rows[1] = {}
     body(rows[2])["arguments"] = [{"id": "nobody's"}]
     wrong = run_file("wrong.jsonl", rows)
@@ -124,8 +108,8 @@ def test_what_needs_a_new_answer_is_not_repaired(runs: Path, demo_index_path: Pa
 
 def test_no_repair_is_offered_that_mends_no_fault(runs: Path) -> None:
     rows = read_records(runs / "simulations.jsonl")
-    put("simulation.userTurns.0.systemResponse.utterance", None)(rows[0])
-    body(rows[0]).update(content=None)
+    answer = rows[0]["simulation"]["userTurns"][0]["systemResponse"]
+    answer["utterance"] = answer["response"]["content"] = None
     wrong = run_file("wrong.jsonl", rows)
     assert "--fix" not in touche_rad("check", wrong, code=1).out
 
@@ -269,7 +253,7 @@ def test_valid_verdicts_on_a_lost_debate_are_not_repaired(runs: Path) -> None:
 def test_a_debate_of_an_empty_line_of_the_parameter_file_is_left_out(runs: Path) -> None:
     good = read_records(runs / "simulations.jsonl")
     empty = copy.deepcopy(good[0])
-    put("simulation.configuration.topic.description", "")(empty)
+    empty["simulation"]["configuration"]["topic"]["description"] = ""
     wrong = run_file("wrong.jsonl", [*good, empty])
     words = ("check", wrong, "--input", CLAIMS)
     touche_rad(*words, code=1, out=":11: a debate without a claim: the parameter file has an")

@@ -13,9 +13,8 @@ import pytest
 
 from tests.cases import with_cases
 from tests.demo import CLAIMS, DEBATES, LABELS
-from tests.records import read_json, read_records, write_records
+from tests.records import change_parts, read_json, read_records, write_records
 from tests.report.makers import Page
-from tests.score.makers import without
 from tests.terminal import touche_rad
 from touche_rad import files, frames
 from touche_rad.debate import Debate, Response, Turn
@@ -171,8 +170,7 @@ def test_a_turn_without_its_answer_is_a_no_but_for_the_last_of_a_recorded_debate
     lost: list[str], notes: list[str]
 ) -> None:
     first, *others = read_records("verbatim.jsonl")
-    for path in lost:
-        without(path)(first["simulation"])
+    change_parts(first["simulation"], dict.fromkeys(lost, "left out"))
     write_records("cut.jsonl", first, *others)
     judged = touche_rad("judge cut.jsonl -o cut.j.jsonl --json").json
     assert judged["notes"][1:] == notes
