@@ -136,6 +136,7 @@ def test_an_image_with_the_demo_index_is_not_uploaded(entry: str, tmp_path: Path
     refused = touche_rad(*words, code=2)
     assert refused.out == ""
     assert "demo index" in refused.error
+    touche_rad(*words[:-1], err="note: " + refused.err.partition("error: ")[2])
     demo = Path(shutil.copy(ARGUMENTS, repository / "docker" / "collection"))
     assert touche_rad(*words, "--collection", demo, code=2) == refused
     words += ("--collection", repository / "docker" / "collection" / "ours.jsonl")
@@ -174,6 +175,8 @@ def test_an_invalid_tira_yml_is_reported_in_one_line(
     assert expected in ended.error
 
 
-def test_a_missing_tira_yml_is_reported(tmp_path: Path) -> None:
-    ended = touche_rad("submit", cwd=tmp_path, code=2, err="--file FILE")
+@pytest.mark.parametrize("words", ["", "--collection arguments.jsonl -d grounded"])
+def test_a_missing_tira_yml_is_reported_at_once(words: str) -> None:
+    ended = touche_rad(f"submit {words}", code=2, err="--file FILE")
+    assert ended.out == ""
     assert ended.err.startswith("touche-rad: error: tira.yml: ")

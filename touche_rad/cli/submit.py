@@ -51,11 +51,11 @@ def submit_command(options: SubmitOptions) -> int:
         raise OptionError(
             "a trial needs both: submit --collection ARGUMENTS -d NAME (or -j NAME), and no entry"
         )
+    submission = load(options.file)
     if is_trial and collection is not None:
-        try_plugins(options, collection)
+        try_plugins(options, submission, collection)
         return 0
 
-    submission = load(options.file)
     if name is None:
         width = max(map(len, submission.software)) + 2
         click.secho(f"{'entry':{width}}sub-task  user      command", bold=True)
@@ -83,11 +83,14 @@ def submit_command(options: SubmitOptions) -> int:
     judge = re.search(r" -j '?([\w-]+)", software.command)
     plugin = registered("judge").get(judge[1]) if judge else None
     reads_index = plugin is None or "index" in plugin.uses
-    if options.upload and (is_demo(used) if software.collection else reads_index):
-        raise UserError(
+    if is_demo(used) if software.collection else reads_index:
+        unfit = (
             f"{name} is not fit to upload: demo index; build the image with the task's "
             f"collection: submit {name} --upload --collection {COLLECTIONS}/FILE"
         )
+        if options.upload:
+            raise UserError(unfit)
+        say(unfit, Label.NOTE)
     if "OPENAI_BASE_URL" in software.forward:
         check_host(os.environ.get("OPENAI_BASE_URL", ""), "OPENAI_BASE_URL")
     unset = [variable for variable in software.forward if not os.environ.get(variable)]

@@ -34,7 +34,6 @@ from touche_rad.tira.submission import (
     Submission,
     check_host,
     describe,
-    load,
     save,
 )
 
@@ -67,7 +66,7 @@ class TrialOptions(opt.Common):
     file: Path = opt.option("File with the submissions.", default=Path("tira.yml"))
 
 
-def try_plugins(options: TrialOptions, collection: Path) -> None:
+def try_plugins(options: TrialOptions, submission: Submission, collection: Path) -> None:
     """Try a debater and a judge on a collection, and print what to run next."""
     specs: dict[Kind, opt.PluginSpec] = {}
     if options.debater:
@@ -101,13 +100,11 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
             plugins[kind] = plugin
             results.append(f"{selected.tag}: installed, and its options are valid")
     uses_model = has_model and any(plugin.uses_model for plugin in plugins.values())
-    with _step("entry"):
-        submission = load(options.file)
-        model = options.model or "environment" if uses_model else ""
-        entries = {
-            name: software.with_collection(collection)
-            for name, software in _entries(options, submission, specs, plugins, model).items()
-        }
+    model = options.model or "environment" if uses_model else ""
+    entries = {
+        name: software.with_collection(collection)
+        for name, software in _entries(options, submission, specs, plugins, model).items()
+    }
     if options.model and not uses_model:
         with _step("model"):
             raise UserError("neither the debater nor the judge uses a model: leave out -m")
@@ -166,12 +163,9 @@ def try_plugins(options: TrialOptions, collection: Path) -> None:
             else:
                 results.append(name)
 
-    click.secho("\nnext (tira-cli submits without --dry-run):", bold=True)
+    click.secho("\nnext (tira-cli builds the image, and submits without --dry-run):", bold=True)
     lines = list(_preparations(options, entries, is_clone=is_clone))
     for name, software in entries.items():
-        tag = f"touche-rad-{name.lower()}"
-        build = ["docker", "build", *shlex.split(software.build), "-t", tag, str(repository)]
-        lines.append(shlex.join(build))
         client = submission.add(name, software).words(
             name, path=str(repository), upload=options.upload and not is_of_demo
         )

@@ -154,8 +154,8 @@ def load(path: Path) -> Submission:
     if not path.exists():
         raise InputError(
             path,
-            "not found: run this in a clone of the touche-rad repository or in the folder of your "
-            "package, or name it: --file FILE",
+            "not found: the image is built in the folder of your package (make one: touche-rad new "
+            "debater NAME) or in a clone of touche-rad: run this there, or name it: --file FILE",
         )
     try:
         return Submission.model_validate(yaml.safe_load(read_whole(path)))
