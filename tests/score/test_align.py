@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from tests.cases import with_cases
-from tests.records import read_records
+from tests.records import change_parts, read_records
 from tests.refusals import expect_error
 from tests.score.makers import (
     NO,
@@ -82,59 +82,27 @@ def recall(report: JudgementReport, maxim: str = "quantity") -> float:
     return next(row.recall for row in report.rows if (row.run, row.maxim) == (run, maxim))
 
 
-def without(line: Any, maxim: str) -> Any:
-    line = deepcopy(line)
-    del line["userTurnsEvaluations"][1][maxim]
-    return line
+def with_changes(lines: list[Any], changes: dict[str, Any]) -> list[Any]:
+    lines = deepcopy(lines)
+    change_parts(lines, changes)
+    return lines
 
 
-def with_score(line: Any, maxim: str, score: Any) -> Any:
-    line = deepcopy(line)
-    line["userTurnsEvaluations"][1][maxim]["score"] = score
-    return line
-
-
-REFUSED = {
-    "a debate missing": (RIGHT[:2], "expected 3 lines .* got 2"),
-    "a debate more": ([*RIGHT, RIGHT[0]], "expected 3 lines .* got 4"),
-    "a turn missing": (
-        [RIGHT[0], evaluation([NO]), RIGHT[2]],
-        ":2: userTurnsEvaluations: expected 2 turns .* got 1",
-    ),
-    "a turn more": (
-        [evaluation([YES] * 3), *RIGHT[1:]],
-        ":1: userTurnsEvaluations: expected 2 turns .* got 3",
-    ),
-    "a lost debate": ([RIGHT[0], {}, RIGHT[2]], r":2: userTurnsEvaluations: .*required"),
-    "a blank line": ([RIGHT[0], "", *RIGHT[1:]], ":2: "),
-    "a blank last line": ([*RIGHT, ""], ":4: "),
-    "no JSON": ([RIGHT[0], '{"userTurnsEvaluations": [', RIGHT[2]], ":2: "),
-    "a criterion missing": (
-        [RIGHT[0], RIGHT[1], without(RIGHT[2], "Manner")],
-        r":3: userTurnsEvaluations\.1\.Manner: ",
-    ),
-    "a null score": (
-        [with_score(RIGHT[0], "Quality", None), *RIGHT[1:]],
-        r":1: userTurnsEvaluations\.1\.Quality\.score: ",
-    ),
-    "a score in words": ([with_score(RIGHT[0], "Quality", "high"), *RIGHT[1:]], r"Quality\.score"),
-    "a byte order mark": (["\ufeff" + json.dumps(RIGHT[0]), *RIGHT[1:]], r"judge\.jsonl:1: "),
-}
-
-
-@pytest.mark.parametrize("what", REFUSED)
-def test_strict_gives_no_score_and_one_line(what: str) -> None:
-    lines, message = REFUSED[what]
+@with_cases(("what", "lines", "changes", "message"), "score/refused_by_strict.json")
+def test_what_strict_refuses_in_one_line_the_other_policy_scores_and_calls_unofficial(
+    what: str, lines: list[int | str], changes: dict[str, Any], message: str
+) -> None:
+    """A number stands for a line of `RIGHT`."""
+    right_lines = [RIGHT[line] if isinstance(line, int) else line for line in lines]
+    run = with_changes(right_lines, changes)
     with expect_error(message) as refusal:
-        score_lines(*lines, strict=True)
+        score_lines(*run, strict=True)
     assert "\n" not in str(refusal.value)
     assert "judge.jsonl" in str(refusal.value)
     assert ("without --strict" in str(refusal.value)) != (what.split()[1] in "debate turn JSON")
-
-
-@pytest.mark.parametrize("what", [what for what in REFUSED if what != "no JSON"])
-def test_what_strict_refuses_the_other_policy_scores_and_calls_unofficial(what: str) -> None:
-    report = score_lines(*REFUSED[what][0], debates=DEBATES)
+    if what == "no JSON":
+        return
+    report = score_lines(*run, debates=DEBATES)
     assert not report.official
     assert kinds(report) or what == "a byte order mark"
     assert recall(report) == (0.5 if what == "a debate missing" else 1.0)
@@ -143,8 +111,12 @@ def test_what_strict_refuses_the_other_policy_scores_and_calls_unofficial(what: 
 
 
 def test_strict_takes_what_the_official_scorer_takes() -> None:
-    odd = with_score(with_score(RIGHT[0], "Quality", "0.4"), "Manner", True)
-    lines = [with_score(odd, "Quantity", 7.5), *RIGHT[1:]]
+    changes = {
+        "0.userTurnsEvaluations.1.Quality.score": "0.4",
+        "0.userTurnsEvaluations.1.Manner.score": True,
+        "0.userTurnsEvaluations.1.Quantity.score": 7.5,
+    }
+    lines = with_changes(RIGHT, changes)
     strict = score_lines(*lines, strict=True)
     report = score_lines(*lines)
     assert recall(strict, "quality") == 0.75
@@ -170,11 +142,13 @@ def test_missing_debates_and_turns_count_as_no() -> None:
 
 
 def test_missing_verdicts_count_as_no_where_there_is_a_label() -> None:
-    report = score_lines(
-        with_score(RIGHT[0], "Quality", None),
-        with_score(RIGHT[1], "Quality", "high"),
-        without(without(RIGHT[2], "Manner"), "Quantity"),
-    )
+    changes = {
+        "0.userTurnsEvaluations.1.Quality.score": None,
+        "1.userTurnsEvaluations.1.Quality.score": "high",
+        "2.userTurnsEvaluations.1.Manner": "left out",
+        "2.userTurnsEvaluations.1.Quantity": "left out",
+    }
+    report = score_lines(*with_changes(RIGHT, changes))
     assert places(report, ProblemKind.NULL_SCORE) == [(1, 2, 1)]
     assert places(report, ProblemKind.BAD_SCORE) == [(2, 2, 1)]
     assert places(report, ProblemKind.MISSING_VERDICT) == [(3, 2, 1), (3, 2, 0)]
