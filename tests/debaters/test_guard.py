@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from tests.cases import with_cases
 from tests.debaters.test_with_a_model import CHARITY, answer, number_of, writing
 from tests.debaters.world import ARGUMENTS, FOR_PENNY, BothSides, argument, cited_texts, debate
@@ -42,22 +40,7 @@ def test_an_answer_that_adds_or_denies_is_always_repaired(
     assert response.content == source
 
 
-INVENTED = "Studies show that 87 percent of shops would close at once."
-QUOTED = "Charities collect the penny that nobody misses."
-
-
-@pytest.mark.parametrize(
-    ("first", "second", "sent"),
-    [
-        (f"{QUOTED} {INVENTED}", "Coins fill 30 tins in Sweden.", QUOTED),
-        (f"{QUOTED} {INVENTED}", f"{INVENTED} {QUOTED} {INVENTED}", QUOTED),
-        (f"{QUOTED} {INVENTED}", "Yes.", QUOTED),
-        (f"{QUOTED} {INVENTED} This hurts each town.", INVENTED, QUOTED),
-        (f"{INVENTED} This hurts the charities and their tins.", INVENTED, CHARITY),
-        (f"{QUOTED} {INVENTED}", CHARITY, CHARITY),
-    ],
-    ids=["other faults", "more", "nothing", "a reference", "only a reference", "better"],
-)
+@with_cases(("first", "second", "sent"), "debaters/second_answers.tsv")
 def test_if_the_second_answer_is_not_better_the_first_goes_out_without_its_fault(
     server: Scripted, first: str, second: str, sent: str
 ) -> None:

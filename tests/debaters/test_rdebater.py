@@ -246,22 +246,7 @@ def test_labels_reach_the_draft_even_if_no_scheme_is_above_the_threshold(server:
     assert prompt.count(f"[{Scheme.CAUSAL.value}: good]") == len(trace["evidence"])
 
 
-CRITICISM = "You say that pennies cost more, yet you give no evidence that pennies cost 3 percent."
-FLAW = "You assume that the penny is worthless, and you give no reason for this."
-MORE = "Small change is of use to those who help."
-
-
-@pytest.mark.parametrize(
-    ("draft", "numbers", "unsupported", "stands"),
-    [
-        (FLAW, [], [], FLAW),
-        (f"{CHARITY} {MORE}", [2], ["change is of use"], CHARITY),
-        (f"{CHARITY} {MORE}", [2], [], f"{CHARITY} {MORE}"),
-        (f"{CRITICISM} {CHARITY}", [2], [], f"{CRITICISM} {CHARITY}"),
-        (UTTERANCE, [2], ["Gold is heavy."], UTTERANCE),
-    ],
-    ids=["no argument", "unsupported", "supported", "the opponent's words", "not in the text"],
-)
+@with_cases(("draft", "numbers", "unsupported", "stands"), "debaters/sentences_that_stand.json")
 def test_sentences_stand_unless_the_model_quotes_them_as_unsupported(
     server: Scripted, draft: str, numbers: list[int], unsupported: list[str], stands: str
 ) -> None:
@@ -426,31 +411,19 @@ def test_a_text_that_several_arguments_have_is_retrieved_once(
 # The loop
 
 
-@pytest.mark.parametrize(
-    ("judgements", "corrections", "revisions", "stop", "content"),
-    [
-        ([GOOD], [], 3, "accepted", UTTERANCE),
-        ([BAD, BAD, GOOD], ["One penny.", BETTER], 3, "accepted", BETTER),
-        ([BAD], ["One penny.", "Two pennies.", BETTER], 3, "revisions", BETTER),
-        ([BAD], [BETTER], 0, "revisions", UTTERANCE),
-        ([BAD], [UTTERANCE.upper()], 3, "repeated", UTTERANCE),
-        (
-            [BAD, {**BAD, "argumentative_relevance": False}],
-            [BETTER, "Two pennies."],
-            1,
-            "revisions",
-            UTTERANCE,
-        ),
-    ],
+@with_cases(
+    ("broken_rules", "corrections", "revisions", "stop", "content"),
+    "debaters/ends_of_the_loop.json",
 )
 def test_the_loop_ends_and_the_best_candidate_stands(
     server: Scripted,
-    judgements: list[Any],
+    broken_rules: list[list[str]],
     corrections: list[str],
     revisions: int,
     stop: str,
     content: str,
 ) -> None:
+    judgements = ({**GOOD, **dict.fromkeys(rules, False)} for rules in broken_rules)
     script = {"Judgement": in_turn(*judgements)}
     if corrections:
         script["Modified"] = in_turn(*({"utterance": text} for text in corrections))

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tests.cases import with_cases
 from touche_rad.debate import Argument
 from touche_rad.debaters._citing import cited
 from touche_rad.debaters.rdebater._reading import predicates
@@ -98,20 +99,9 @@ def test_a_rule_matches_any_phrase_word_for_word(text: str, keywords: list[str])
     assert rule_match(text.upper() + "!", keywords) is wanted
 
 
-@pytest.mark.parametrize(
-    ("lines", "parsed"),
-    [
-        (["Cause(A,B)", "cause( A, B )", "So be it."], ("Cause(A,B)",)),
-        (
-            ["1. Rise(Trade, {UK, US}, 7%)", "- Negate(P(A))."],
-            ("Rise(Trade, {UK, US}, 7%)", "Negate(P(A))"),
-        ),
-        (["So it is.", "", "Cause()", "So it is."], ("So it is.", "Cause()")),
-    ],
-    ids=["sentences are left out", "numbers and points are left out", "lines stand where none is"],
-)
-def test_predicates_are_read_once(lines: list[str], parsed: tuple[str, ...]) -> None:
-    assert tuple(predicates(lines)) == parsed
+@with_cases(("lines", "parsed"), "debaters/predicates_of_models.json")
+def test_predicates_are_read_once(lines: list[str], parsed: list[str]) -> None:
+    assert [*predicates(lines)] == parsed
 
 
 ART = argument(1, "AI art is theft because it copies the style of living artists.")

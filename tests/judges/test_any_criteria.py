@@ -13,6 +13,7 @@ import anyio
 import pytest
 from starlette.testclient import TestClient
 
+from tests.cases import with_cases
 from tests.demo import DEBATES
 from tests.files.test_criteria import THREE
 from tests.models.by_schema import filling, form_of, prompt_of
@@ -145,20 +146,12 @@ def test_another_file_than_the_runs_is_refused(server: Scripted, debates: Path, 
     assert "criteria" in touche_rad(*fixing, code=2).error
 
 
-@pytest.mark.parametrize(
-    ("words", "detail"),
-    [
-        (("-j", "grounded"), "own criteria, not by debate"),
-        (("-j", "length"), "not by debate: choose a judge that asks a model, such as zsl"),
-        (("-j", "jury(of=length,random)"), "judge jury: of: judge length judges by its own"),
-        (("-j", "inspirescore"), "its own criteria"),
-    ],
-)
+@with_cases(("judge", "detail"), "judges/judges_of_other_criteria.tsv")
 def test_a_judge_of_other_criteria_is_refused_before_the_run(
-    debates: Path, words: tuple[str, ...], detail: str
+    debates: Path, judge: str, detail: str
 ) -> None:
     out = debates.with_name("out.jsonl")
-    ended = touche_rad("judge --criteria debate", debates, *words, "-o", out, code=2)
+    ended = touche_rad("judge --criteria debate", debates, "-j", judge, "-o", out, code=2)
     assert detail in ended.error
     assert not out.exists()
 
@@ -241,22 +234,14 @@ class Giving:
         return self.verdicts
 
 
-@pytest.mark.parametrize(
-    ("given", "score", "answer"),
-    [
-        (Verdict(score=0.6), 0.6, 3),
-        (Verdict(score=0.75), 0.75, 5),
-        (Verdict(answer=5), 1.0, 5),
-        (Verdict(answer="5", score=0.9), 0.9, 5),
-        (Verdict(answer=2), None, None),
-        (Verdict(score=1.5), None, None),
-    ],
-)
+@with_cases(("verdict", "score", "answer"), "judges/scores_or_answers.json")
 def test_a_judge_may_give_the_score_or_the_answer(
-    mine: Path, given: Verdict, score: float | None, answer: int | None
+    mine: Path, verdict: dict[str, Any], score: float | None, answer: int | None
 ) -> None:
     criteria = read_criteria(str(mine))
-    judge = Giving(quality=given, kind_of=Verdict(answer="none"), polite=Verdict(score=0.2))
+    judge = Giving(
+        quality=Verdict(**verdict), kind_of=Verdict(answer="none"), polite=Verdict(score=0.2)
+    )
     result = anyio.run(partial(judge_view, LoadedJudge(judge), VIEW, criteria))
     quality = result.verdicts["quality"]
     assert result.verdicts["kind_of"].answer == "none"

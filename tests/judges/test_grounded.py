@@ -60,38 +60,11 @@ def test_two_sentences_may_rest_on_two_arguments_and_only_the_first_two_count() 
     assert "no cited argument" in quality(ZOO, "").rationale or not quality(ZOO, "").yes
 
 
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        ("I disagree. Zoos should not be closed.", "gives no reason"),
-        ("Why should zoos be closed?", "gives no reason"),
-        (f"First, zoos feed lions. Second, {SPECIES}", "“first” and “second” mark a list"),
-        (f"{SPECIES} {SPECIES}", "repeats a sentence"),
-        (f"{SPECIES} Paper bags consume timber and water.", "uses two arguments"),
-        (f"{SPECIES} So you are right.", "“So you are right.” agrees with the user"),
-        (USER, "gives no reason"),
-    ],
-)
-def test_quantity_wants_one_argument(answer: str, why: str) -> None:
+@with_cases(("maxim", "answer", "why"), "judges/reasons_for_no.tsv")
+def test_each_no_has_its_reason(maxim: str, answer: str, why: str) -> None:
     texts = (ZOO, "Paper bags consume timber and water.")
-    assert verdict(Maxim.QUANTITY, SPECIES, *texts).yes
-    result = verdict(Maxim.QUANTITY, answer, *texts)
-    assert not result.yes
-    assert why in result.rationale
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        ("Paper bags consume timber and water.", "too few words of the topic (compared by words"),
-        (USER, "says what the user said"),
-        (f"{ZOO} You have convinced me.", "“You have convinced me.” agrees with the user"),
-        (f"You are right that {SPECIES}", "agrees with the user"),
-        ("Breeding in zoos has not saved some species from dying out.", "denies"),
-    ],
-)
-def test_relation_wants_an_answer_to_this_user(answer: str, why: str) -> None:
-    result = verdict(Maxim.RELATION, answer, ZOO)
+    assert verdict(Maxim(maxim), SPECIES, *texts).yes
+    result = verdict(Maxim(maxim), answer, *texts)
     assert not result.yes
     assert why in result.rationale
 
@@ -119,28 +92,6 @@ def test_agreement_that_is_taken_back_or_quoted_is_none() -> None:
     quoted = "I agree to be vaccinated because animals and zoos suffer."
     assert "agrees" not in verdict(Maxim.RELATION, taken_back, ZOO).rationale
     assert "agrees" not in verdict(Maxim.RELATION, quoted, quoted).rationale
-
-
-@pytest.mark.parametrize(
-    ("answer", "why"),
-    [
-        ("Zoos " + "save animals, lions, tigers, parrots and otters " * 9, "repeats its words"),
-        ("Of course, generally speaking, at the end of the day, zoos save lions.", "filler"),
-        ("It depends on things, somehow, and one might say something.", "vague"),
-        (
-            "The institutionalisation of conservation, the prioritisation of authenticity and the "
-            "bureaucratisation of responsibility undermine the protection of civilisation.",
-            "abstract nouns",
-        ),
-        ("Yes.", "only 1 words"),
-        (" ".join(f"Lion{at} sleeps well." for at in range(30)), "it "),
-    ],
-)
-def test_manner_wants_a_readable_text(answer: str, why: str) -> None:
-    assert verdict(Maxim.MANNER, ZOO, ZOO).yes
-    result = verdict(Maxim.MANNER, answer, ZOO)
-    assert not result.yes
-    assert why in result.rationale
 
 
 def test_only_the_texts_of_the_arguments_count() -> None:

@@ -12,6 +12,7 @@ import pytest
 from retrieval.web import VARIABLE, web_search
 from retrieval.web._searxng import LARGEST
 from retrieval.web.search import LONGEST_TEXT, Page, SearchFailed, WebSearch, search_all
+from tests.cases import with_cases
 from tests.models.scripted import raw
 from tests.refusals import expect_error
 from tests.retrieval import web_server
@@ -73,17 +74,7 @@ def test_searxng_is_asked_for_json_and_its_first_results_are_taken(
     assert server.asked == [{"path": "/search", "q": "trams of Velda", "format": "json"}]
 
 
-@pytest.mark.parametrize(
-    ("query", "sent"),
-    [
-        ("!!g trams", "g trams"),
-        ("!images :de trams", "images de trams"),
-        ("<5 ?trams  today", "5 trams today"),
-        ("wow! at 10:30", "wow! at 10:30"),
-        ("x" * 900, "x" * 399 + "…"),
-        ("!! :", ""),
-    ],
-)
+@with_cases(("query", "sent"), "retrieval/commands_in_queries.tsv")
 def test_a_query_cannot_command_the_server(server: SearXNGServer, query: str, sent: str) -> None:
     search(web_search(server.url), query)
     assert [request["q"] for request in server.asked] == list(filter(None, [sent]))

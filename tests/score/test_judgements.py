@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import with_cases
 from tests.records import read_table
 from tests.refusals import expect_error
 from tests.score.makers import Four, evaluation, labels_file, run_file
@@ -69,18 +70,8 @@ LABELS = [[(1, 0, 1, 1), (0, 1, None, None)], [(1, 1, 0, None), (1, None, 1, Non
 SCORES = [[(0.9, 0.2, 0.5, 0.1), (0.6, 0.8, 1, 1)], [(0.4, 0.7, 0.9, 1), (1, 1, 0.3, 0)]]
 
 
-@pytest.mark.parametrize(
-    ("maxim", "cells", "figures"),
-    [
-        ("quantity", (2, 1, 1, 0), (2 / 3, 2 / 3, 2 / 3)),
-        ("quality", (2, 0, 0, 1), (1.0, 1.0, 1.0)),
-        ("relation", (1, 1, 1, 0), (0.5, 0.5, 0.5)),
-        ("manner", (0, 0, 1, 0), (0.0, 0.0, 0.0)),
-    ],
-)
-def test_rows_counted_by_hand(
-    maxim: str, cells: tuple[int, ...], figures: tuple[float, ...]
-) -> None:
+@with_cases(("maxim", "cells", "figures"), "score/rows_counted_by_hand.json")
+def test_rows_counted_by_hand(maxim: str, cells: list[int], figures: list[float]) -> None:
     """A file of labels is known by its content."""
     truth = labels_file("no-such-ending", LABELS)
     run = run_file("judge.jsonl", [evaluation(turns) for turns in SCORES])
@@ -89,8 +80,8 @@ def test_rows_counted_by_hand(
     report = score([run], truth, samples=200)
     assert isinstance(report, JudgementReport)
     counted = row(report, "judge", maxim)
-    assert (counted.tp, counted.fp, counted.fn, counted.tn) == cells
-    assert (counted.precision, counted.recall, counted.f1) == pytest.approx(figures)
+    assert [counted.tp, counted.fp, counted.fn, counted.tn] == cells
+    assert [counted.precision, counted.recall, counted.f1] == pytest.approx(figures)
     assert counted.labelled == sum(cells)
 
 
