@@ -105,3 +105,17 @@ def test_a_status_of_a_stranger_cannot_advise_to_trust(inputs: Path) -> None:
     ended = touche_rad("check", run, code=1, err="without --input, missing debates")
     assert "-j length -o" in ended.out
     assert "--trust" not in ended.out
+
+
+@pytest.mark.parametrize("place", ["mine.jsonl", "theirs/debates.jsonl"])
+def test_check_reads_what_only_a_status_names_in_the_folder_of_the_run(
+    inputs: Path, place: str
+) -> None:
+    run = Path("theirs/run.jsonl")
+    run.parent.mkdir()
+    write_lines(Path(place), [(inputs / "debates.jsonl").read_text().strip(), "{}"])
+    touche_rad("judge", place, "-j", "length", "-o", run)
+    write_lines(run, ["{}"])
+    is_read = place.startswith("theirs")
+    assert ("simulate CLAIMS" in touche_rad("check", run, code=1).out) == is_read
+    touche_rad("check", run, "--input", place, code=1, out="simulate CLAIMS")

@@ -192,6 +192,7 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
     from touche_rad.errors import InputProblem
     from touche_rad.files import Kind, detect_kind
     from touche_rad.files.outputs import read_status
+    from touche_rad.files.records import refuse_links_out
     from touche_rad.score.repair import repair
     from touche_rad.score.validation import (
         MENDED,
@@ -199,6 +200,7 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
         OTHER_ORDER,
         OTHER_RESPONSES,
         TWICE,
+        Validation,
         check,
     )
 
@@ -212,8 +214,14 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
         source = str(claims or source)
         claims = None
     debates = Path(source)
-    judged = check(debates, source=claims, words=0)
-    usable_input = debates if debates.is_file() else None
+    judged = Validation(source)
+    usable_input = None
+    with suppress(UserError):
+        # The status may be a stranger's: an input that only it names is read in its folder only.
+        if not options.source or claims:
+            refuse_links_out(path.parent, [debates])
+        judged = check(debates, source=claims, words=0)
+        usable_input = debates if debates.is_file() else None
     if claims and not judged.valid:
         # The judged debates get the order of the claims first.
         repairs = [command_on(debates, _REPAIR, claims, options.index)]
