@@ -1,8 +1,8 @@
 """Every prompt describes the JSON object it asks for: the keys, values and limits of its schema.
 
-Each row of `PLAYS` lets a plugin play before a scripted endpoint that fills in any schema. Then every
-call is checked: what the schema says must be in the text of the prompt too, because some servers do
-not enforce schemas, and small models follow the text.
+Each of `PLAYS` (most are in `plays.json`) lets a plugin play before a scripted endpoint that fills in
+any schema. Then every call is checked: what the schema says must be in the text of the prompt too,
+because some servers do not enforce schemas, and small models follow the text.
 """
 
 from __future__ import annotations
@@ -11,7 +11,8 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any, cast
+from itertools import starmap
+from typing import Any
 
 import pytest
 
@@ -35,7 +36,6 @@ CONTEST = Contest(
         for number, name in enumerate(["Ada", "Bob"] * 2)
     ),
 )
-LONG = "The penny helps charities a lot. " * 15
 
 
 @dataclass(frozen=True)
@@ -53,70 +53,19 @@ class Play:
         return "-".join([self.name, *self.options.values()])
 
 
-def play_of(line: str) -> Play:
-    plugin, schemas = line.split(": ")
-    kind, name, *options = plugin.split()
-    return Play(cast(Kind, kind), name, schemas, dict(option.split("=") for option in options))
-
-
-PAPER = {"profile": "paper"}
 REBUTTALS: Mapping[str, Any] = {
     "text": lambda prompt: f"An argument after {len(prompt)} characters.",
     "relation": lambda prompt: "rebuttal" if "New ids begin" in prompt else "claim",
     "target": lambda prompt: int("New ids begin" in prompt),
 }
 """Each speech has another argument; the second one rebuts the first one."""
-REFUSED = "I cannot provide an argument for this."
-UNSUPPORTED = {"evidence": [1], "argument": "Sweden lost nine million kronor by it."}
-USUAL = """
-debater grounded: Choice
-debater composed: Written
-debater composed guard=model: Written Entailments
-debater sinai: Ideas Numbers Written
-debater sinai profile=paper: Plan Searches Best Choice Written
-debater inspiredebate profile=paper: Terms Speech
-debater inspiredebate profile=paper-no-retrieval: Speech
-debater rdebater profile=paper-naive-rag: Plain
-judge zsl: Answer
-judge zsl profile=evidence: Answer
-judge fsl1: Answer
-judge fsl1 per=debate: Answers
-judge zsl per=debate profile=evidence: Answers
-judge fsl2 profile=paper: yes|no
-judge best profile=paper: Reasons yes|no
-panel debatrix: SpeechView Verdict
-panel debatrix profile=paper: Analysis Comment Number Winner
-panel debatrix profile=paper-panel-speeches: Analysis Comment Number Winner
-panel debatrix combine=discussion: SpeechView Verdict Comment
-panel debatrix profile=paper-direct: Comment Number Winner Analysis
-panel inspirescore: Subjective Facts Verdicts Formalised Inference
-panel inspirescore profile=paper facts_from=index: Subjective Facts Queries Verdicts Formalised Inference
-panel inspirescore profile=reasons: Subjective Facts Verdicts Formalised Inference
-panel inspirescore facts_from=index: Subjective Facts Verdicts Formalised Inference
-"""
-"""Kind, name and options of a plugin, and the names of the schemas that it asks for."""
 PLAYS = (
-    *map(play_of, USUAL.strip().splitlines()),
-    Play("debater", "grounded", "Choice", answers={"number": 0}),
-    Play("debater", "composed", "Written", answers={"numbers": []}),
-    Play("debater", "sinai", "Ideas Numbers Written", answers={"response": LONG}),
-    Play("debater", "sinai", "Ideas Numbers Uncited", answers={"selected": []}),
-    Play("debater", "sinai", "Plan Searches Best Uncited", PAPER, {"arguments": []}),
-    Play("debater", "inspiredebate", "Terms Speech Corrected", answers={"argument": LONG}),
-    Play("debater", "inspiredebate", "Terms Speech Corrected", answers=UNSUPPORTED),
-    Play("debater", "inspiredebate", "Terms Speech", answers={"argument": REFUSED}),
+    *starmap(Play, read_cases("plays.json")),
     Play(
         "debater",
         "rdebater",
         "Reading Together Draft Check Assessment",
         answers={"utterance": lambda prompt: f"Said {len(prompt)}.", "stance_faithfulness": False},
-    ),
-    Play(
-        "debater",
-        "rdebater",
-        "Predicates Chain Flaws Keywords Schemes Scoring Draft Summary Judgement Modified",
-        PAPER,
-        {"predicates": ["Cause(Penny, Loss)"], "stance_faithfulness": False},
     ),
     Play(
         "panel",
@@ -128,7 +77,7 @@ PLAYS = (
         "panel",
         "debgraph",
         "SceneGraph Thought FactVerdict PairVerdict Condensed",
-        PAPER,
+        {"profile": "paper"},
         REBUTTALS,
     ),
 )
