@@ -13,30 +13,13 @@ from typing import Any
 import pytest
 
 from retrieval.index.pisa import PisaArguments
+from tests.records import read_cases
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import SCHEMES
 from touche_rad.plugins import build_index, open_index
 
-_FIELDS = ("id", "topic", "text", "attacks", "supports")
-_HIVES = "Beehives on roofs feed the city's gardens."
-_STARVE = "Beehives on roofs starve the wild bees nearby."
-_IN = "Bees belong in town."
-_OUT = "Bees have no place in town."
-_SOIL = "Wild bees nest in soil, where nobody keeps hives."
-_FLOWERS = "Gardens with native flowers have room for every insect."
-_FULL = "Gardens cannot feed more insects."
-_SOLAR = "Solar panels need the roofs more than hives do."
-_NIGHT = "Night trains spare the traveller a hotel."
-_ROWS = (
-    ("1", "Bees", _HIVES, _OUT, _IN),
-    ("2", "Bees", _STARVE, _IN, _OUT),
-    ("3", "Bees", _SOIL, _STARVE, "Beehives on roofs leave wild bees alone."),
-    ("4", "Bees", _FLOWERS, _FULL, _HIVES),
-    ("5", "Roofs", _SOLAR, "Bees belong on every roof in town.", "Roofs are for panels."),
-    ("6", "Trains", _NIGHT, "Night trains are slow.", "Night trains save time."),
-)
-BEES = tuple(Argument(**dict(zip(_FIELDS, row, strict=True))) for row in _ROWS)
+BEES = tuple(Argument(**record) for record in read_cases("retrieval/bees.json"))
 
 
 def opened(arguments: list[Argument] | tuple[Argument, ...], place: str | Path) -> PisaArguments:

@@ -17,7 +17,8 @@ from hypothesis import strategies as st
 
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.pisa import PisaArguments
-from tests.records import read_json
+from tests.cases import with_cases
+from tests.records import read_cases, read_json
 from tests.refusals import expect_error
 from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad
@@ -26,18 +27,7 @@ from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import build_index, open_index
 
-SLEEP = "Cats sleep all day."
-CLAIMS = {"attacks": "Cats are active pets.", "supports": "Cats are lazy pets."}
-NIGHT = "A cat hunts mice at night, when nobody sees it."
-BARK = "Überall naïve Köter, e.g. the dog's “own” barking."
-ARGUMENTS = (
-    Argument(id="b", text=SLEEP, **CLAIMS),
-    Argument(id="a", text=SLEEP, **CLAIMS),
-    Argument(id="c", text=NIGHT, attacks=SLEEP, supports="Cats are awake at night.", topic="Pets"),
-    Argument(id="d", text="Dogs bark and bark.", attacks="Dogs are quiet."),
-    Argument(id="é-1", text=BARK, supports="Dogs are loud."),
-    Argument(id="j", text="日本語 の 議論", attacks="日本語"),
-)
+ARGUMENTS = tuple(Argument(**record) for record in read_cases("retrieval/cats_and_dogs.json"))
 
 
 @pytest.fixture(scope="module")
@@ -76,24 +66,11 @@ def test_the_shorter_text_with_the_word_comes_first_and_ties_stand_by_id(
     assert _ids(index, "text", "cats", 1) == ["a"]
 
 
-@pytest.mark.parametrize(
-    ("query", "ids"),
-    [
-        ("CAT’S", {"a", "b", "c"}),
-        ("uberall", {"é-1"}),
-        ("naive", {"é-1"}),
-        ("“barking”", {"d", "é-1"}),
-        ("日本語", {"j"}),
-        ("x'cats'", set()),
-        ("", set()),
-        ("the and of", set()),
-        ("\ud800", set()),
-        ("cats " * 20_000, {"a", "b", "c"}),
-        ('AND (OR) NOT ~^*: "', set()),
-    ],
-)
-def test_any_writing_is_searched(index: PisaArguments, query: str, ids: set[str]) -> None:
-    assert set(_ids(index, "text", query)) == ids
+@with_cases(("query", "times", "ids"), "retrieval/any_writing.json")
+def test_any_writing_is_searched(
+    index: PisaArguments, query: str, times: int, ids: list[str]
+) -> None:
+    assert sorted(_ids(index, "text", query * times)) == ids
 
 
 @settings(max_examples=80, deadline=None, suppress_health_check=list(HealthCheck), database=None)
