@@ -9,6 +9,8 @@ from operator import getitem
 from pathlib import Path
 from typing import Any, Final
 
+from touche_rad.debate import Argument
+
 END_OF_RUN: Final = {
     "format": 2,
     "verb": "simulate",
@@ -27,6 +29,11 @@ def read_json(path: str | Path) -> Any:
 def read_cases(name: str) -> Any:
     """Return the JSON of a file in `tests`."""
     return read_json(Path(__file__).parent / name)
+
+
+def read_arguments(name: str) -> tuple[Argument, ...]:
+    """Return the arguments in a file in `tests`."""
+    return tuple(Argument(**record) for record in read_cases(name))
 
 
 def read_table(name: str) -> list[list[str]]:

@@ -20,22 +20,14 @@ from tests.debaters.world import ARGUMENTS, debate, with_services
 from tests.models.by_schema import filled, form_of, prompt_of, schema_of
 from tests.models.scripted import Handler, Scripted, content
 from tests.records import read_cases
-from touche_rad.contest import Contest, Speech
+from touche_rad.contest import Contest
 from touche_rad.debate import Debate, Response
 from touche_rad.plugins import Services, find
 from touche_rad.plugins.registry import Kind
 
 UNANSWERED = debate("The penny is worthless.", "I do not think so.", "Abolish the penny!")
 ANSWERED = UNANSWERED.with_response(Response(content=ARGUMENTS[0].text, arguments=ARGUMENTS[:1]))
-CONTEST = Contest(
-    id="c",
-    motion="Abolish the penny.",
-    sides={"Ada": "pro", "Bob": "con"},
-    speeches=tuple(
-        Speech(speaker=name, text=f"{ARGUMENTS[number].text} I say so.")
-        for number, name in enumerate(["Ada", "Bob"] * 2)
-    ),
-)
+CONTEST = Contest(**read_cases("contest_on_the_penny.json"))
 
 
 @dataclass(frozen=True)

@@ -18,11 +18,11 @@ from tests.demo import CLAIMS
 from tests.forks import run_until
 from tests.models import scripted
 from tests.models.by_schema import answering
-from tests.records import copy_lines, read_records, read_status
+from tests.records import copy_lines, read_cases, read_records, read_status
 from tests.report.makers import Page
 from tests.screens import check_screen
 from tests.terminal import touche_rad
-from touche_rad.contest import Contest, Outcome, Speech
+from touche_rad.contest import Contest, Outcome
 from touche_rad.contests.tournament._ratings import AVERAGE, rate, strengths
 from touche_rad.contests.tournament.result import Tournament, format_share
 from touche_rad.debate import Debate, Maxim
@@ -81,15 +81,7 @@ def test_intervals_contain_the_rating_and_resample_claims() -> None:
 # --- the panel
 
 
-CONTEST = Contest(
-    motion="Zoos should stay.",
-    sides={"first": "pro", "second": "con"},
-    speeches=(
-        Speech(speaker="first", text="Zoos keep animals safe."),
-        Speech(speaker="second", text="No. " * 70),
-        Speech(speaker="first", text="Indeed."),
-    ),
-)
+CONTEST = Contest(**read_cases("contests/on_zoos.json"))
 
 
 @judge("failing")

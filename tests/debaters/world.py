@@ -8,6 +8,7 @@ from typing import Any
 import anyio
 
 from tests.models.scripted import Scripted
+from tests.records import read_arguments
 from tests.runs.fakes import SmallIndex
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.models import Model
@@ -16,7 +17,6 @@ from touche_rad.plugins import Services, find
 from touche_rad.text import count_words
 
 PENNY = "Should the penny be abolished?"
-NIGHT = "Should night trains replace short flights?"
 
 
 def argument(number: int, topic: str, attacks: str, supports: str, text: str) -> Argument:
@@ -30,47 +30,7 @@ QUIET = "Night trains are a comfortable replacement for short flights."
 LOUD = "Night trains are not a comfortable replacement for short flights."
 
 FOR_PENNY, AGAINST_PENNY = (PENNY, WORTHLESS, WORTH), (PENNY, WORTH, WORTHLESS)
-AGAINST_TRAINS, FOR_TRAINS = (NIGHT, QUIET, LOUD), (NIGHT, LOUD, QUIET)
-ARGUMENTS = tuple(
-    argument(number, *side, text)
-    for number, (side, text) in enumerate(
-        [
-            (
-                FOR_PENNY,
-                "Without the penny every cash price is rounded up, so poor shoppers pay more.",
-            ),
-            (
-                AGAINST_PENNY,
-                "Nothing in any shop costs a penny, so the worthless penny only fills jars and "
-                "drawers.",
-            ),
-            (
-                FOR_PENNY,
-                "Charities collect the penny that nobody misses, and abolished coins fill no tins.",
-            ),
-            (FOR_PENNY, "They would also have to reprint each price tag. This would be dear."),
-            (
-                AGAINST_TRAINS,
-                "Few travellers sleep well in a rattling bunk, so night trains cost them the "
-                "next working day.",
-            ),
-            (
-                FOR_TRAINS,
-                "A traveller on a night train lies in a bed, while one on a short flight "
-                "queues at dawn for a narrow seat.",
-            ),
-            (
-                AGAINST_TRAINS,
-                "Night trains need empty tracks. "
-                + "The freight lines own those hours " * 11
-                + "already. Airlines need no rails at all, so short flights reach towns that night"
-                " trains pass by.",
-            ),
-        ],
-        1,
-    )
-)
-
+ARGUMENTS = read_arguments("debaters/arguments.json")
 
 ROUNDED, JARS, CHARITY = (argument_of_ours.text for argument_of_ours in ARGUMENTS[:3])
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import pytest
 
+from tests.cases import with_cases
 from tests.records import read_cases, with_flipped_bits
 from tests.refusals import expect_error
 from touche_rad.files.append_log import AppendLog, LogKind, read_at, read_log
@@ -94,14 +95,7 @@ def test_lasting_log_reads_lines_without_a_checksum(path: Path) -> None:
         reopen(path)
 
 
-@pytest.mark.parametrize(
-    ("identity", "change"),
-    [
-        ({"seed": 2, "debater": "grounded"}, "seed was 1 .* 2; start again"),
-        ({"seed": 1}, 'debater was "grounded" .* not set; start again'),
-        ({**HEADER["identity"], "turns": 5}, "turns was not set .* 5; start again"),
-    ],
-)
+@with_cases(("identity", "change"), "files/other_identities.json")
 def test_another_identity_is_refused(path: Path, identity: object, change: str) -> None:
     write(path, *RECORDS)
     path.write_bytes(path.read_bytes()[:-9])

@@ -7,19 +7,13 @@ from pathlib import Path
 
 import pytest
 
+from tests.cases import with_cases
 from tests.demo import ARGUMENTS
 from tests.records import write_records
 from tests.terminal import touche_rad
 
 
-@pytest.mark.parametrize(
-    ("record", "detail"),
-    [
-        ({"id": "", "text": "No id."}, "512"),
-        ({"id": "x" * 600, "text": "Long id."}, "600"),
-        ({"id": "1", "text": "Another text."}, "'1'"),
-    ],
-)
+@with_cases(("record", "detail"), "files/wrong_ids.json")
 def test_an_id_that_no_index_can_hold_is_named_with_its_line(
     record: dict[str, str], detail: str
 ) -> None:

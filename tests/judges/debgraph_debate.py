@@ -11,19 +11,11 @@ from judges.debgraph import DebGraph
 from tests.judges.makers import run_judge
 from tests.models.by_schema import answering, prompt_of
 from tests.models.scripted import Handler, Scripted, fails
+from tests.records import read_cases
 from touche_rad.contest import Contest, Outcome, Speech
 
 SPEECHES = ("PRO-ONE", "CON-ONE", "PRO-TWO", "CON-TWO")
-CONTEST = Contest(
-    id="c",
-    motion="MOTION",
-    info="SLIDE",
-    sides={"ada": "pro", "bob": "con"},
-    speeches=tuple(
-        Speech(speaker="ada" if name.startswith("PRO") else "bob", text=f"{name} speaks.")
-        for name in SPEECHES
-    ),
-)
+CONTEST = Contest(**read_cases("judges/four_speeches.json"))
 
 
 def draft(arguments: Mapping[int, str], *relations: str, **fields: Any) -> Any:

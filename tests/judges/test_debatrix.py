@@ -18,31 +18,14 @@ from tests.judges.makers import run_judge
 from tests.models import scripted
 from tests.models.by_schema import answering, form_of, prompt_of, prompts
 from tests.models.scripted import Scripted, cut_off
-from tests.records import read_records
+from tests.records import read_cases, read_records
 from tests.refusals import expect_error
 from tests.terminal import touche_rad
 from touche_rad.contest import TIE, Contest, Outcome, Speech
 from touche_rad.plugins import find
 
-SIX = Contest(
-    id="c1",
-    motion="THE-MOTION",
-    info="THE-INFO",
-    sides={"Ada": "pro", "Bob": "con"},
-    speeches=tuple(
-        Speech(speaker=name, text=f"SPEECH-{number}.")
-        for number, name in enumerate(["Ada", "Bob"] * 3, 1)
-    ),
-)
-BP = Contest(
-    id="bp",
-    motion="THE-MOTION",
-    sides={"OG": "pro", "OO": "con", "CG": "pro", "CO": "con"},
-    speeches=tuple(
-        Speech(speaker=team, text=f"SPEECH-{number}.\n> POINT-{number}")
-        for number, team in enumerate(["OG", "OO", "OG", "OO", "CG", "CO", "CG", "CO"], 1)
-    ),
-)
+SIX = Contest(**read_cases("judges/six_speeches.json"))
+BP = Contest(**read_cases("judges/four_teams.json"))
 THREE = ("argument", "source", "language")
 FOUR = (*THREE, "clash")
 ALL_FOUR = {"dimensions": ",".join(FOUR)}

@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from tests.cases import with_cases
 from tests.terminal import Ended, touche_rad
 from touche_rad import files, plugins
 from touche_rad.debate import Debate, Maxim, Response, Turn, Verdict
@@ -110,16 +111,7 @@ def test_members_that_judge_whole_debates_do_so_in_a_jury() -> None:
     assert [verdict["score"] for verdict in verdicts(source)] == pytest.approx([0.7, 0.7])
 
 
-@pytest.mark.parametrize(
-    ("of", "problem"),
-    [
-        (f"{A},{A}", "reads(key=a)"),
-        (",", "at least one judge"),
-        ("jury,length", "a jury cannot contain a jury"),
-        ("lenght", "'lenght'"),
-        ("zsl", "judge zsl"),
-    ],
-)
+@with_cases(("of", "problem"), "judges/wrong_members.tsv")
 def test_wrong_options_are_refused_in_one_line(of: str, problem: str) -> None:
     ended = run_jury(debates(Path("d.jsonl"), ["a=1"]), of=of)
     assert ended.code == 2

@@ -17,7 +17,7 @@ from tests.cases import with_cases
 from tests.judges.makers import run_judge
 from tests.models.by_schema import answering, called, form_of, prompt_of, prompts
 from tests.models.scripted import Handler, Scripted, reply, says
-from tests.records import write_records
+from tests.records import read_cases, write_records
 from tests.refusals import expect_error
 from touche_rad import files
 from touche_rad.criteria import grice
@@ -31,23 +31,7 @@ from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
 NAMES = ("zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5", "best")
-ARGUMENTS = tuple(
-    Argument(id=str(n), text=f"ARGUMENT-{n} says something of weight.") for n in range(1, 4)
-)
-DEBATE = Debate(
-    id="d",
-    claim="CLAIM",
-    turns=(
-        Turn(
-            utterance="FIRST-USER", response=Response(content="FIRST-SYSTEM", arguments=ARGUMENTS)
-        ),
-        Turn(
-            utterance="SECOND-USER",
-            response=Response(content="SECOND-SYSTEM", arguments=ARGUMENTS[1:]),
-        ),
-        Turn(utterance="THIRD-USER", response=Response(content="THIRD-SYSTEM")),
-    ),
-)
+DEBATE = Debate(**read_cases("judges/three_turns.json"))
 ALL_NO = dict.fromkeys(("quantity", "quality", "relation", "manner"), "no")
 ANSWERS: dict[str, Any] = {
     "yes|no": "yes",
@@ -81,19 +65,10 @@ def scores_of(verdicts: Mapping[Maxim, Verdict]) -> set[float | None]:
     return {verdict.score for verdict in verdicts.values()}
 
 
-PAPER_CALLS = {
-    "zsl": ["yes|no"] * 4,
-    "fsl1": ["yes|no"] * 4,
-    "fsl2": ["yes|no"] * 4,
-    **{f"analysis{n}": ["Reasons"] * 4 + ["yes|no"] * 4 for n in (1, 3, 5)},
-    "best": ["Reasons"] * 3 + ["yes|no"] * 4,
-}
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_paper_asks_one_maxim_at_a_time(server: Scripted, name: str) -> None:
+@with_cases(("name", "calls"), "judges/calls_of_the_paper.json")
+def test_the_paper_asks_one_maxim_at_a_time(server: Scripted, name: str, calls: list[str]) -> None:
     verdicts = judge_second(server, name, profile="paper")
-    assert sorted(called(server)) == sorted(PAPER_CALLS[name])
+    assert sorted(called(server)) == calls
     assert set(verdicts) == set(Maxim)
     assert scores_of(verdicts) == {1.0}
 
@@ -131,8 +106,9 @@ def test_the_lean_profile_asks_once_a_turn(server: Scripted, name: str) -> None:
 
 @pytest.mark.parametrize(("profile", "times"), [("lean", 1), ("paper", 2)])
 def test_equal_arguments_are_listed_once(server: Scripted, profile: str, times: int) -> None:
+    first = DEBATE.turns[0].response.arguments[0]
     twin = Argument(id="9", text="“argument-1” says  something of weight")
-    turn = Turn(utterance="No.", response=Response(content="Yes.", arguments=(ARGUMENTS[0], twin)))
+    turn = Turn(utterance="No.", response=Response(content="Yes.", arguments=(first, twin)))
     judge_views(server, "zsl", [Debate(id="d", turns=(turn,))], profile=profile)
     assert prompt_of(server.asked[0]).lower().count("argument-1") == times
 

@@ -16,6 +16,7 @@ import anyio
 import pytest
 from pydantic import BaseModel, Field
 
+from tests.cases import with_cases
 from tests.models import scripted
 from tests.models.by_schema import form_of, last_message, roles_of
 from tests.models.scripted import Scripted, content, fails, raw, reply, says
@@ -106,15 +107,6 @@ PASSING = {
     "blank": content("  \n"),
     "reset": scripted.reset,
 }
-REPAIRED = {
-    "no JSON": content("I think it is fine."),
-    "wrong field": content('{"word": "x", "score": 1}'),
-    "out of range": content('{"words": "x", "score": 9}'),
-    "NaN": content('{"words": "x", "score": NaN}'),
-    "null field": content('{"words": null, "score": 1}'),
-    "a list": content("[1, 2]"),
-    "truncated object": content('{"words": "fi'),
-}
 LASTING = {
     "wrong model by 404": (fails(404, "The model `tiny` does not exist."), faults.WrongModel),
     "wrong model by 400": (fails(400, "The model does not exist"), faults.WrongModel),
@@ -152,14 +144,14 @@ def test_a_passing_fault_is_retried_and_a_lasting_one_is_a_retryable_error(
     assert "\n" not in str(raised.value)
 
 
-@pytest.mark.parametrize("fault", REPAIRED)
-def test_an_invalid_answer_is_sent_back_once(server: Scripted, fault: str) -> None:
-    server.script = [REPAIRED[fault]]
+@with_cases("text", "models/invalid_answers.json")
+def test_an_invalid_answer_is_sent_back_once(server: Scripted, text: str) -> None:
+    server.script = [content(text)]
     assert _ask(server) == Fine(words="fine", score=1)
     messages = server.asked[1]["messages"]
     assert roles_of(messages) == ["system", "user", "assistant", "user"]
     assert "not valid" in messages[-1]["content"]
-    server.always = REPAIRED[fault]
+    server.always = content(text)
     with pytest.raises(faults.InvalidAnswer, match="Fine"):
         _ask(server)
     assert len(server.asked) == 4

@@ -13,13 +13,13 @@ from typing import Any
 import pytest
 
 from retrieval.index.pisa import PisaArguments
-from tests.records import read_cases
+from tests.records import read_arguments
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import SCHEMES
 from touche_rad.plugins import build_index, open_index
 
-BEES = tuple(Argument(**record) for record in read_cases("retrieval/bees.json"))
+BEES = read_arguments("retrieval/bees.json")
 
 
 def opened(arguments: list[Argument] | tuple[Argument, ...], place: str | Path) -> PisaArguments:

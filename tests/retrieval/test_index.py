@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from retrieval.elastic._arguments import ElasticArguments
 from retrieval.index.pisa import PisaArguments
 from tests.cases import with_cases
-from tests.records import read_cases, read_json
+from tests.records import read_arguments, read_json
 from tests.refusals import expect_error
 from tests.retrieval.small import BEES, opened
 from tests.terminal import touche_rad
@@ -27,7 +27,7 @@ from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, UserError, WorkError
 from touche_rad.plugins import build_index, open_index
 
-ARGUMENTS = tuple(Argument(**record) for record in read_cases("retrieval/cats_and_dogs.json"))
+ARGUMENTS = read_arguments("retrieval/cats_and_dogs.json")
 
 
 @pytest.fixture(scope="module")

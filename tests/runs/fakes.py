@@ -11,46 +11,11 @@ from threading import Event
 import anyio
 
 from retrieval.index.analyser import ALL, TOPICS, content
+from tests.records import read_arguments
 from touche_rad.debate import Argument, Debate, Hit, Response, Turn
 from touche_rad.text import content_words
 
-ARGUMENTS = (
-    Argument(
-        id="1.1",
-        text="Zoo breeding saves endangered species. Many vanished in the wild.",
-        topic="Should zoos close?",
-        attacks="Zoos should be closed.",
-        supports="Zoos should stay open.",
-    ),
-    Argument(
-        id="1.2",
-        text="Cages make animals ill and restless.",
-        topic="Should zoos close?",
-        attacks="Zoos should stay open.",
-        supports="Zoos should be closed.",
-    ),
-    Argument(
-        id="1.3",
-        text="Children learn respect for nature by meeting living animals.",
-        topic="Should zoos close?",
-        attacks="Zoos should be closed because animals suffer.",
-        supports="Zoos teach people.",
-    ),
-    Argument(
-        id="1.4",
-        text="Films show nature better than a cage does.",
-        topic="Should zoos close?",
-        attacks="Zoos teach people about nature and animals.",
-        supports="Zoos should be closed.",
-    ),
-    Argument(
-        id="2.1",
-        text="Uniforms cost less than fashion.",
-        topic="Should pupils wear uniforms?",
-        attacks="School uniforms are expensive.",
-        supports="School uniforms save money.",
-    ),
-)
+ARGUMENTS = read_arguments("runs/zoos.json")
 
 
 class SmallIndex:

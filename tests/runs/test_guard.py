@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tests.records import read_cases
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.debate import Argument, Response
 from touche_rad.events import Event, EventKind
@@ -33,13 +34,7 @@ def test_a_good_answer_passes_untouched() -> None:
 @pytest.mark.parametrize(
     ("wrong", "field"),
     [
-        (None, "response"),
-        (42, "response"),
-        ("text", "response"),
-        ([], "response"),
-        ({}, "content"),
-        ({"content": None}, "content"),
-        ({"content": "Yes.", "arguments": [{"id": 1}]}, "arguments.0.id"),
+        *read_cases("runs/values_that_are_no_responses.json"),
         (Response.model_construct(content=None), "content"),
         (Response.model_construct(content="a", arguments=[7]), "arguments.0"),
     ],
