@@ -6,7 +6,7 @@ import pytest
 from pydantic import ValidationError
 
 from tests.cases import with_cases
-from touche_rad.debate import Argument, Debate, Maxim, Response, Verdict
+from touche_rad.debate import Argument, Debate, Response, Verdict
 
 
 def _debate() -> Debate:
@@ -34,11 +34,6 @@ def test_null_lists_are_empty_and_unknown_fields_are_kept() -> None:
 @with_cases(("score", "yes"), "half_is_yes.json")
 def test_half_is_yes(score: float | None, yes: bool) -> None:
     assert Verdict(score=score).yes is yes
-
-
-def test_the_maxims_have_the_official_names() -> None:
-    assert [maxim.value for maxim in Maxim] == ["quantity", "quality", "relation", "manner"]
-    assert [maxim.key for maxim in Maxim] == ["Quantity", "Quality", "Relation", "Manner"]
 
 
 def test_responses_with_further_fields_can_be_in_a_set() -> None:

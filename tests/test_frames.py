@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests import ROOT
+from tests.cases import with_cases
 from tests.demo import CLAIMS, DEBATES, LABELS
 from tests.records import copy_lines, read_records, write_lines, write_records
 from tests.refusals import expect_error
@@ -152,17 +153,8 @@ def test_measures_of_ir_measures_by_query() -> None:
     assert len(rows_of(f"{measures} --per query")) == len(frame)
 
 
-@pytest.mark.parametrize(
-    ("words", "part"),
-    [
-        (f"text.run {QRELS} -M nonsense", "-M nonsense"),
-        (f"text.run {QRELS} -M P@0", "above 0"),
-        (f"text.run {QRELS} -M AP(rel=1e999)", "above 0"),
-        (f"text.run {QRELS} --per turn", "--per query is"),
-        ("grounded.jsonl --per query", "--per query is not for"),
-        (f"grounded.jsonl {LABELS} -M AP", "--measure is not for labels"),
-    ],
-)
+@with_cases(("words", "part"), "calls_without_rows.tsv")
 def test_what_has_no_rows_is_refused(words: str, part: str) -> None:
+    shutil.copy(LABELS, "labels.jsonl")
     refused = touche_rad(f"score {words}", code=2)
     assert part in " ".join(refused.err.split())

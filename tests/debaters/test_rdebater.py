@@ -494,14 +494,7 @@ def test_k_threshold_aggregation_and_fields_are_options(server: Scripted) -> Non
         Rdebater.Options(fields="text,magic")
 
 
-@pytest.mark.parametrize(
-    ("profile", "calls"),
-    [
-        ("paper-no-logic", ["Draft", "Judgement", "Keywords", "Summary"]),
-        ("paper-no-schemes", [*BEGINNING, "Draft", "Judgement", "Summary"]),
-        ("paper-no-optimization", [*BEGINNING, "Draft"]),
-    ],
-)
+@with_cases(("profile", "calls"), "debaters/calls_of_profiles.json")
 def test_an_ablation_of_the_paper_is_a_profile(
     server: Scripted, profile: str, calls: list[str]
 ) -> None:

@@ -256,23 +256,7 @@ def test_a_server_that_is_missing_or_has_no_tls_is_unreachable(server: Scripted,
         anyio.run(model.ask, ASKED, Fine)
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        OK,
-        f"```json\n{OK}\n```",
-        f"Here it is:\n{OK}\nI hope that helps.",
-        f"<think>Is it {{...}}?</think>{OK}",
-        f'{{"note": "first"}} {OK}',
-        '{"words": "a } brace\n and a \x07 bell", "score": 1}',
-        '{"words": "fine", "score": "1"}',
-        '{"Words": "fine", "SCORE": "**1/5**", "note": null}',
-        f'{{"answer": {OK}}}',
-        f"[{OK}]",
-        "**words**: fine\n**score**: 1",
-        "- words: fine\n- Score: 1 of 5",
-    ],
-)
+@with_cases("text", "models/untidy_answers.json")
 def test_the_object_is_found_in_an_untidy_answer(server: Scripted, text: str) -> None:
     server.always = content(text)
     assert _ask(server).score == 1

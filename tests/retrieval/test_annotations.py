@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 
+from tests.cases import with_cases
 from tests.models.by_schema import answering, called, form_of
 from tests.models.scripted import Scripted
 from tests.records import write_lines
@@ -22,7 +23,6 @@ from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import (
     SCHEMES,
     Annotation,
-    Dimension,
     Level,
     Scheme,
     collapsed,
@@ -109,16 +109,7 @@ def test_the_papers_other_names_of_the_dimensions_are_read(server: Scripted, fou
     assert words == ["good", "poor", "good", "average"]
 
 
-@pytest.mark.parametrize(
-    ("schemes", "labels"),
-    [
-        (
-            {Scheme.VALUE.value: {"reason": "R"}},
-            {dimension.value: "none" for dimension in Dimension},
-        ),
-        ({"Shouting Argumentation": {"reason": "R"}}, {}),
-    ],
-)
+@with_cases(("schemes", "labels"), "retrieval/schemes_to_ignore.json")
 def test_a_scheme_without_labels_and_an_unknown_one_are_ignored(
     server: Scripted, schemes: dict[str, Any], labels: dict[Any, str]
 ) -> None:

@@ -314,19 +314,10 @@ def test_without_a_model_a_model_user_says_how_to_give_one(
     stage.play("model(persona=expert)", code=2, err="(-m ")
 
 
-@pytest.mark.parametrize(
-    ("content_of_file", "message"),
-    [
-        (b"character = ", "expected TOML"),
-        (b"moves = ['a']", "character: "),
-        (b"character = 'c'\nname = 'n'", "name: "),
-        (b"character = 'c'\nmoves = ['']", "moves[0]: "),
-        (b"character = '" + b"c" * 5_000 + b"'", "character: "),
-    ],
-)
-def test_a_wrong_persona_file_is_told_with_its_field(content_of_file: bytes, message: str) -> None:
+@with_cases(("text", "message"), "users/wrong_personas.json")
+def test_a_wrong_persona_file_is_told_with_its_field(text: str, message: str) -> None:
     path = Path("mine.toml")
-    path.write_bytes(content_of_file)
+    path.write_text(text.replace("LONG", "c" * 5_000))
     with pytest.raises(UserError) as raised:
         load_persona(str(path))
     assert str(path) in str(raised.value)
