@@ -327,7 +327,7 @@ def short_repr(value: object) -> str:
 
 
 _SHORT = reprlib.Repr()
-_SHORT.maxstring = _SHORT.maxother = 60
+_SHORT.maxstring = _SHORT.maxother = 200  # the beginning is shown, not both ends
 
 
 _EXPECTED = {
