@@ -7,19 +7,17 @@ conclusion, as its stance says; other documents have a text, and a title as thei
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from touche_rad.debate import Argument
 from touche_rad.demo import cached_index
 from touche_rad.errors import UserError, WorkError, nearest
+from touche_rad.events import log
 from touche_rad.plugins import ArgumentIndex, IndexBackend
 
 if TYPE_CHECKING:
     from ir_datasets import Dataset
-
-log = logging.getLogger(__name__)
 
 
 class IrdsIndexes(IndexBackend):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import time
 from collections.abc import Sequence
 from typing import Any, Final
@@ -13,11 +12,10 @@ from retrieval._server import LONGEST, LONGEST_TEXT, ModelServer, is_address
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, WorkError
+from touche_rad.events import log
 from touche_rad.plugins import Services
 from touche_rad.records import UpTo1000
 from touche_rad.text import clean
-
-log = logging.getLogger(__name__)
 
 AGAINST: Final = "Find an argument that argues against this claim."
 RETRY_AFTER: Final = 30.0

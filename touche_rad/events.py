@@ -5,6 +5,7 @@ An event is data: a kind, a place and details. Its text is for people, and nothi
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Mapping
 from enum import StrEnum
 from typing import Any, Final, Self
@@ -12,6 +13,9 @@ from typing import Any, Final, Self
 from pydantic import SerializerFunctionWrapHandler, model_serializer
 
 from touche_rad.records import FrozenRecord
+
+log: Final = logging.getLogger("touche_rad")
+"""The one log of the project, for what is no event of a run; `-v` shows it."""
 
 
 class EventKind(StrEnum):

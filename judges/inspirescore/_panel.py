@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from typing import ClassVar, Final
 
 import anyio
@@ -17,11 +16,10 @@ from judges.inspirescore.aggregation import SUBJECTIVE
 from judges.inspirescore.fol import Solver, solver_is_installed
 from retrieval.web import web_search
 from touche_rad.contest import Contest, Outcome
+from touche_rad.events import log
 from touche_rad.plugins import Services
 from touche_rad.text import clean
 from touche_rad.users.contest_views import SAMPLED
-
-log = logging.getLogger(__name__)
 
 LONGEST_INFO: Final = 2_000
 """Characters of the motion and of the background information."""

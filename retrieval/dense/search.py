@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Mapping, Sequence
 from functools import cache, lru_cache
 from typing import Any, Final, Protocol, runtime_checkable
@@ -15,10 +14,9 @@ from retrieval.dense.encoders import Vectors, encoder, refuse_unsafe
 from touche_rad import plugins
 from touche_rad.debate import Hit
 from touche_rad.errors import OptionError, ToucheRadError, UserError, nearest
+from touche_rad.events import log
 from touche_rad.frozen import frozen
 from touche_rad.plugins import Services, storage_of
-
-log = logging.getLogger(__name__)
 
 CACHED_QUERIES = 4_096
 FIELDS: Final = ("text", "attacks", "supports")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import itertools
-import logging
 import os
 import random
 import re
@@ -14,6 +13,7 @@ from urllib.parse import urlsplit
 
 from touche_rad.credentials import refuse_stranger, server_of
 from touche_rad.errors import ToucheRadError, UserError, WorkError
+from touche_rad.events import log
 from touche_rad.frozen import frozen
 from touche_rad.lists import T
 from touche_rad.text import excerpt
@@ -34,7 +34,6 @@ ONE_TRY: Final = 10.0
 """Maximum seconds of a try: then another node may answer."""
 WRITING_TRY: Final = 60.0
 """Maximum seconds of a try that writes: a busy server needs long, and repeated work delays it."""
-log = logging.getLogger(__name__)
 
 FIRST_WAIT: Final = 0.1
 LONGEST_WAIT: Final = 5.0

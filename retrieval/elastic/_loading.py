@@ -13,12 +13,13 @@ from typing import IO, Any, Final
 
 from retrieval._arrays import Array
 from retrieval.elastic import _shape as shape
-from retrieval.elastic._connection import WRITING_TRY, Connection, log, reason
+from retrieval.elastic._connection import WRITING_TRY, Connection, reason
 from retrieval.index.analyser import PARTS, tokens
 from retrieval.index.statements import ROLES, StatementGroups
 from retrieval.index.store import distinct
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
+from touche_rad.events import log
 from touche_rad.text import digest_of_text
 
 BATCH: Final = 1_000

@@ -39,13 +39,12 @@ from touche_rad.errors import (
     traceback_text,
     why,
 )
+from touche_rad.events import log
 from touche_rad.lists import T
 from touche_rad.text import colour_setting
 
 DEFAULT_FILE: Final = "touche-rad.toml"
 """The name of a settings file; it is not used before the user names it."""
-_LOGGED_PACKAGES: Final = ("touche_rad", "retrieval", "judges")
-"""The packages whose log `-v` shows."""
 MOST_EXAMPLES: Final = 3
 """The most examples in the help of a group."""
 
@@ -152,10 +151,9 @@ def _use_global_option(ctx: click.Context, parameter: click.Parameter, value: An
         ctx.exit()
     if name == "verbose":
         handler = logging.StreamHandler()
-        handler.setFormatter(_SafeFormatter("%(levelname)s %(name)s: %(message)s"))
+        handler.setFormatter(_SafeFormatter("%(levelname)s %(module)s: %(message)s"))
         logging.basicConfig(handlers=[handler])
-        for package in _LOGGED_PACKAGES:
-            logging.getLogger(package).setLevel(logging.DEBUG)
+        log.setLevel(logging.DEBUG)
         return
 
     # The program has used the variables of --config and --plugin before its command reads them.
@@ -376,14 +374,13 @@ def run(
         return _fail(f"internal error: {type(error).__name__}: {error} (-v shows the traceback)", 1)
     finally:
         if not is_step:
-            for package in _LOGGED_PACKAGES:
-                logging.getLogger(package).setLevel(logging.NOTSET)
+            log.setLevel(logging.NOTSET)
     return result if isinstance(result, int) else 0
 
 
 def _show_traceback(error: Exception) -> None:
     """Print where an error comes from, if the user asked for it."""
-    if logging.getLogger(_LOGGED_PACKAGES[0]).level == logging.DEBUG:
+    if log.level == logging.DEBUG:
         click.echo(traceback_text(error), err=True, nl=False)
 
 

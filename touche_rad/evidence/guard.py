@@ -7,7 +7,6 @@ what is answered: its words are free.
 
 from __future__ import annotations
 
-import logging
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -15,6 +14,7 @@ from typing import Final, Literal, Protocol
 
 import anyio
 
+from touche_rad.events import log
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.evidence.support import find_support, findings_in
 from touche_rad.evidence.words import lexicon, read_words, stem
@@ -30,8 +30,6 @@ from touche_rad.text import (
     spaced_words,
     stopwords,
 )
-
-log = logging.getLogger(__name__)
 
 LONGEST: Final = 600
 """Maximum letters of a sentence that is checked for entailment."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import errno
 import json
-import logging
 import os
 import re
 import stat
@@ -24,12 +23,11 @@ from types import MappingProxyType
 from typing import IO, Any, Final, NamedTuple
 
 from touche_rad.errors import UserError, refuse_newer, why
+from touche_rad.events import log
 from touche_rad.files.outputs import open_locked
 from touche_rad.files.records import JsonObject, make_folder
 from touche_rad.frozen import frozen
 from touche_rad.text import load_json
-
-log = logging.getLogger(__name__)
 
 IDENTITY: Final = "identity"
 _CHECKSUM: Final = b',"sum":"'

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import logging
 from collections.abc import Iterable, Iterator, Mapping
 from difflib import get_close_matches
 from functools import partial
@@ -23,6 +22,7 @@ from pydantic import (
 from touche_rad.criteria import Answers, Criteria, Unit, grice
 from touche_rad.debate import Debate
 from touche_rad.errors import InputError, UserError
+from touche_rad.events import log
 from touche_rad.files.formats import Kind, OpenFile, detect_kind, read_debates
 from touche_rad.files.models import FileRecord, validate
 from touche_rad.files.records import (
@@ -35,8 +35,6 @@ from touche_rad.files.records import (
     short_repr,
 )
 from touche_rad.text import count_of
-
-log = logging.getLogger(__name__)
 
 Labels = Mapping[str, int | None]
 """The labels of a turn, by the key of the criterion: 1 yes and 0 no, or the place of an answer."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import importlib.util
 import itertools
-import logging
 import os
 import shlex
 import signal
@@ -28,12 +27,11 @@ from pydantic import BaseModel, PositiveInt
 
 from touche_rad import processes
 from touche_rad.errors import UserError
+from touche_rad.events import log
 from touche_rad.files.records import read_json
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import Busy, Timeout, Unreachable
 from touche_rad.models.thinking import family_of
-
-log = logging.getLogger(__name__)
 
 PYTHON: Final = "TOUCHE_RAD_VLLM_PYTHON"
 """The Python in which vLLM is installed, if not this one."""

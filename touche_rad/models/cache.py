@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import logging
 import sqlite3
 import time
 from collections.abc import Mapping
@@ -12,11 +11,10 @@ from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.errors import UserError, refuse_newer
+from touche_rad.events import log
 from touche_rad.files.append_log import checked_line, read_checked
 from touche_rad.files.records import make_folder, read_file
 from touche_rad.text import redact, redact_line
-
-log = logging.getLogger(__name__)
 
 CACHE_FILE: Final = "answers.sqlite"
 VERSION: Final = 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import math
 import time
 from collections import Counter, defaultdict
@@ -17,6 +16,7 @@ from typing import Any, Final
 import anyio
 
 from touche_rad.calls import CallContext, current_context
+from touche_rad.events import log
 from touche_rad.files.outputs import Cost
 from touche_rad.files.records import append_text
 from touche_rad.files.traces import TRACE_FORMAT
@@ -134,9 +134,6 @@ class Call:
         finally:
             call.cost.seconds = time.monotonic() - begun
             usage.note(context, step, call.cost)
-
-
-log = logging.getLogger(__name__)
 
 
 @dataclass

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 import threading
 import time
 from collections import defaultdict
@@ -11,6 +10,7 @@ from typing import Final
 
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import UserError, WorkError
+from touche_rad.events import log
 from touche_rad.lists import T
 from touche_rad.plugins.contracts import (
     Annotations,
@@ -27,8 +27,6 @@ from touche_rad.plugins.contracts import (
     VectorsWanted,
 )
 from touche_rad.plugins.registry import Plugin, Services, registered
-
-log = logging.getLogger(__name__)
 
 
 def open_index(location: str) -> ArgumentIndex:

@@ -18,13 +18,12 @@ from typing import Final
 
 from touche_rad.debate import FALLBACK, Response
 from touche_rad.errors import ToucheRadError, WorkError, innermost, safe_lines, traceback_text
+from touche_rad.events import log
 from touche_rad.files.outputs import Result
 from touche_rad.files.records import append_text
 from touche_rad.frozen import frozen
 from touche_rad.models import ModelError
 from touche_rad.text import excerpt, printable, redact
-
-log = logging.getLogger(__name__)
 
 ERRORS: Final = ".errors.txt"
 """Suffix of the file with the tracebacks of a run."""

@@ -9,7 +9,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import json
-import logging
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -34,7 +33,7 @@ from touche_rad.calls import (
 from touche_rad.criteria import Criteria, Criterion
 from touche_rad.debate import Debate, Verdict, Verdicts, writable
 from touche_rad.errors import describe
-from touche_rad.events import Event, EventKind, Place
+from touche_rad.events import Event, EventKind, Place, log
 from touche_rad.evidence.instructions import flags
 from touche_rad.files.formats import Judgeable
 from touche_rad.frozen import frozen, frozen_by_name
@@ -43,8 +42,6 @@ from touche_rad.runs.fallbacks import FailureLog, Fallback, InvalidResult, fallb
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.work import Done, Work
 from touche_rad.text import clean
-
-log = logging.getLogger(__name__)
 
 VERDICTS: Final = "verdicts"
 """The name of the count of verdicts."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
@@ -14,7 +13,7 @@ from touche_rad import __version__, files
 from touche_rad.calls import Caller, CallTimeout, begin_use, call_context
 from touche_rad.contest import INCOMPLETE, TIE, Contest, Outcome
 from touche_rad.errors import describe
-from touche_rad.events import Event, EventKind, Place
+from touche_rad.events import Event, EventKind, Place, log
 from touche_rad.evidence.instructions import flagged_sentences
 from touche_rad.files.append_log import AppendLog, LogKind
 from touche_rad.files.contests import Judgement, words_digest
@@ -67,9 +66,6 @@ class Recorded:
     def close(self) -> None:
         """Close the log."""
         self._log.close()
-
-
-log = logging.getLogger(__name__)
 
 
 async def judge_contest(

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -48,8 +47,6 @@ from touche_rad.runs.work import (
     count_units,
 )
 from touche_rad.text import map_texts, printable, redact
-
-log = logging.getLogger(__name__)
 
 DEFAULT_OPTIONS: Final = RunOptions()
 

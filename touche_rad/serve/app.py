@@ -19,6 +19,7 @@ from starlette.responses import Response as HttpResponse
 
 from touche_rad import __version__
 from touche_rad.debate import FALLBACK, Argument, Debate, Response, Turn
+from touche_rad.events import log
 from touche_rad.files.models import validate
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import Body as ResponseBody
@@ -85,7 +86,6 @@ def to_view(request: JudgeRequest) -> Debate:
     return debate.view(number)
 
 
-log = logging.getLogger(__name__)
 S = TypeVar("S")
 
 REFUSALS: Final[dict[int | str, dict[str, Any]]] = {

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import logging
 import time
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import suppress
@@ -22,6 +21,7 @@ from touche_rad.calls import Calls
 from touche_rad.criteria import Criteria, grice
 from touche_rad.debate import NOTHING_FOUND
 from touche_rad.errors import ToucheRadError
+from touche_rad.events import log
 from touche_rad.evidence.words import topic_of
 from touche_rad.files.records import FieldError
 from touche_rad.files.simulations import parse_simulation, system_response
@@ -35,8 +35,6 @@ from touche_rad.runs.judging import judge_view
 from touche_rad.serve._bodies import MAX_TURNS, RequestBody
 from touche_rad.serve.limits import is_loopback
 from touche_rad.text import is_blank, map_texts, redact
-
-log = logging.getLogger(__name__)
 
 _SCRIPT: Final = "serve/debate.js"
 _PAGE_STYLE: Final = "serve/debate.css"

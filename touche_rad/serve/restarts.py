@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
 import signal
 import socket
@@ -13,6 +12,7 @@ from types import FrameType
 from typing import Final
 
 from touche_rad.errors import UserError
+from touche_rad.events import log
 
 SHORT_SECONDS: Final = 60.0
 MOST_SHORT: Final = 5
@@ -20,8 +20,6 @@ MOST_SHORT: Final = 5
 
 Each time within these seconds of its start, whether it answered or not."""
 _SET_SIGNAL_OF_PARENTS_DEATH: Final = 1
-
-log = logging.getLogger(__name__)
 
 
 def serve_in_workers(listener: socket.socket) -> None:

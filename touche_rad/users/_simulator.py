@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
@@ -11,7 +10,7 @@ from typing import Any, Final, Protocol, runtime_checkable
 from touche_rad.calls import Caller, Calls, call_context
 from touche_rad.debate import Debate
 from touche_rad.errors import describe
-from touche_rad.events import Event, EventKind
+from touche_rad.events import Event, EventKind, log
 from touche_rad.frozen import frozen
 from touche_rad.text import clean, count_words, cut_to_words, is_blank
 from touche_rad.users._rules import RuleUser
@@ -43,8 +42,6 @@ def describe_user(user: UserSimulator, debate: Debate) -> dict[str, Any]:
     details = user.describe(debate) if isinstance(user, DescribesItself) else {}
     return {"class": type(user).__name__, "model": debate.user, **details}
 
-
-log = logging.getLogger(__name__)
 
 _MAX_LETTERS: Final = 20_000
 """Maximum characters of an utterance."""

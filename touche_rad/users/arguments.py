@@ -6,10 +6,10 @@ side if it attacks the system's last response, opposes what this cites, or suppo
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Iterable
 
 from touche_rad.debate import Argument, Debate, Response
+from touche_rad.events import log
 from touche_rad.lists import overlap
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import (
@@ -21,8 +21,6 @@ from touche_rad.text import (
     sentences,
     words,
 )
-
-log = logging.getLogger(__name__)
 
 _MIN_OVERLAP = 0.15
 """Minimum overlap of a topic with the claim to which it is near."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Awaitable, Sequence
 from dataclasses import field
 from typing import Annotated, Any, ClassVar, Final, Literal
@@ -17,6 +16,7 @@ from touche_rad.debaters._citing import cited
 from touche_rad.debaters.grounded import Grounded
 from touche_rad.debaters.grounded.debater import MAX_LETTERS, Quotable
 from touche_rad.debaters.grounded.ranking import RETRIEVER, STANCE, StanceName
+from touche_rad.events import log
 from touche_rad.evidence.guard import CheckedAnswer, Entails, Guard
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.frozen import frozen
@@ -90,8 +90,6 @@ class Entailments(BaseModel):
 
     checks: list[Check]
 
-
-log = logging.getLogger(__name__)
 
 _MIN_WORDS = 6
 """A checked answer with fewer words is replaced by a quotation."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import field, replace
@@ -14,6 +13,7 @@ from pydantic import Field
 
 from touche_rad.debate import Argument, Debate, Hit
 from touche_rad.debaters.grounded._polarity import side, sides
+from touche_rad.events import log
 from touche_rad.evidence.words import NO_WORDS, common_topic, topic_of
 from touche_rad.frozen import frozen
 from touche_rad.plugins import (
@@ -26,8 +26,6 @@ from touche_rad.plugins import (
     topics_of,
 )
 from touche_rad.text import clean, content_words, cut_to_words
-
-log = logging.getLogger(__name__)
 
 LONGEST: Final = 400
 """Maximum words of an utterance that are searched."""

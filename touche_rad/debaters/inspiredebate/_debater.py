@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Sequence
 from contextlib import suppress
 from functools import partial
@@ -36,6 +35,7 @@ from touche_rad.debaters.inspiredebate._speech import (
     write_speech,
 )
 from touche_rad.errors import WorkError
+from touche_rad.events import log
 from touche_rad.evidence.guard import Guard
 from touche_rad.lists import alternate, unique
 from touche_rad.models import ModelError
@@ -45,8 +45,6 @@ from touche_rad.records import UpTo20, WordLimit
 from touche_rad.text import clean, count_words, cut_to_words, words
 from touche_rad.users.arguments import stance
 from touche_rad.users.contest_views import opens
-
-log = logging.getLogger(__name__)
 
 _MIN_WORDS: Final = 6
 """Minimum words of an argument after its unsupported sentences are removed."""

@@ -6,7 +6,6 @@ reference is the model before training, which is the SFT adapter, or the base mo
 
 from __future__ import annotations
 
-import logging
 import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
@@ -34,14 +33,13 @@ from touche_rad.debaters.inspiredebate.training.model import (
 )
 from touche_rad.debaters.inspiredebate.training.preferences import read_pairs
 from touche_rad.errors import UserError
+from touche_rad.events import log
 from touche_rad.files.outputs import sha256_of
 from touche_rad.frozen import frozen
 from touche_rad.plugins.contracts import Progress
 from touche_rad.text import excerpt
 from touche_rad.training.card import versions, write_card
 from touche_rad.training.folder import TrainingFolder
-
-log = logging.getLogger(__name__)
 
 Rows = list[dict[str, Any]]
 
