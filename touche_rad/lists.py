@@ -10,11 +10,11 @@ T = TypeVar("T")
 """Any type; the generic functions of all modules share it."""
 
 
-def unique(values: Iterable[T], key: Callable[[T], Hashable]) -> list[T]:
-    """Return the first value with each key, in order."""
+def unique(values: Iterable[T], key: Callable[[T], Hashable] | None = None) -> list[T]:
+    """Return the first value with each key, in order; without a key, each value once."""
     first: dict[Hashable, T] = {}
     for value in values:
-        first.setdefault(key(value), value)
+        first.setdefault(key(value) if key else value, value)
     return list(first.values())
 
 

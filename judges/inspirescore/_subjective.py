@@ -18,6 +18,7 @@ from judges.inspirescore._schemas import (
 )
 from judges.inspirescore.aggregation import SUBJECTIVE
 from touche_rad.frozen import frozen
+from touche_rad.lists import unique
 from touche_rad.models import Model, ask_in_parts
 from touche_rad.models.output import Page
 
@@ -38,7 +39,7 @@ class Unit:
     @property
     def speakers(self) -> list[LabelledSpeaker]:
         """The speakers who say something in it."""
-        return list(dict.fromkeys(response.speaker for response in self.responses))
+        return unique(response.speaker for response in self.responses)
 
 
 @frozen
@@ -99,7 +100,7 @@ async def score_units(
             info=info,
             units=batch,
             detailed=detailed,
-            speakers=list(dict.fromkeys(speakers)),
+            speakers=unique(speakers),
             form=form(schema),
         )
         answers = dict(answer)

@@ -20,7 +20,7 @@ from retrieval.index.postings import Postings, search_all
 from retrieval.index.statements import ROLES
 from touche_rad.debate import Argument, Hit, may_be_id
 from touche_rad.errors import OptionError, UserError, nearest, refuse_newer
-from touche_rad.lists import in_parts
+from touche_rad.lists import in_parts, unique
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.text import digest_of_text
 
@@ -130,7 +130,7 @@ class ElasticArguments(ArgumentIndex):
 
     def _sources(self, ids: Sequence[str], *fields: str) -> dict[str, Any]:
         """Return the documents of the arguments, with further fields, by their ids."""
-        names = list(dict.fromkeys(filter(may_be_id, ids)))
+        names = unique(filter(may_be_id, ids))
         bodies: list[dict[str, Any]] = []
         for page in in_parts(names, PAGE):
             query = {"ids": {"values": page}}

@@ -17,6 +17,7 @@ from retrieval.dense.encoders import load_model
 from retrieval.stance import Stance
 from touche_rad.debate import Argument
 from touche_rad.errors import UserError, WorkError
+from touche_rad.lists import unique
 from touche_rad.text import clean, encodable, packaged_table
 
 BATCH: Final = 32
@@ -199,7 +200,7 @@ def logits_of(model: Any, pairs: Sequence[tuple[str, str]]) -> Array:
     """
     from torch.nn import Identity
 
-    different = list(dict.fromkeys(pairs))
+    different = unique(pairs)
     outputs = model.predict(
         [(encodable(premise), encodable(hypothesis)) for premise, hypothesis in different],
         batch_size=BATCH,

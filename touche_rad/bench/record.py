@@ -12,21 +12,18 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from importlib.metadata import requires
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from touche_rad.bench.plan import file_options
+from touche_rad.bench.plan import BenchPlan, PlanFile, PluginEntry, file_options
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
 from touche_rad.files.records import field_error, make_folder, read_json, write_json
+from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import map_texts, redact
 from touche_rad.training.card import versions
-
-if TYPE_CHECKING:
-    from touche_rad.bench.plan import BenchPlan, PlanFile, PluginEntry
-    from touche_rad.plugins import ArgumentIndex
 
 RECORD: Final = "record.json"
 FIGURES: Final = "figures.json"

@@ -6,7 +6,7 @@ import sys
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rich.table import Column, Table
 from rich.text import Text
@@ -19,13 +19,11 @@ from touche_rad.criteria import grice
 from touche_rad.debate import Debate
 from touche_rad.demo import DEMO, is_demo
 from touche_rad.errors import OptionError, ToucheRadError
+from touche_rad.plugins import Configured, LoadedDebater, LoadedJudge
 from touche_rad.runs.fallbacks import FailureLog
 from touche_rad.runs.judging import judge_view
+from touche_rad.session import Session
 from touche_rad.text import count_words, printable
-
-if TYPE_CHECKING:
-    from touche_rad.plugins import Configured, LoadedDebater, LoadedJudge
-    from touche_rad.session import Session
 
 OFF: Final = "off"
 _REASONS_COLUMN: Final = 22

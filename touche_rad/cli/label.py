@@ -19,6 +19,7 @@ from touche_rad.cli.console import Label, next_step, print_parts, say, with_crit
 from touche_rad.cli.program import command
 from touche_rad.errors import OptionError
 from touche_rad.files.records import path_beside
+from touche_rad.lists import unique
 from touche_rad.text import count_of, printable
 
 if TYPE_CHECKING:
@@ -67,7 +68,7 @@ def label_command(options: LabelOptions) -> None:
     annotator = " ".join((options.annotator or os.environ.get("USER", "annotator")).split())
     if not annotator or len(annotator) > 60 or not annotator.isprintable():
         raise OptionError("--annotator: expected a name of 1 to 60 printable characters")
-    paths = list(dict.fromkeys(options.paths))
+    paths = unique(options.paths)
     output = options.output
     log = path_beside(output, LOG)
     if str(output) == "-":

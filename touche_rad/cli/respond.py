@@ -6,17 +6,15 @@ import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, Literal
+from typing import Final, Literal
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
 from touche_rad.cli.console import Label, print_json, print_line, say
 from touche_rad.cli.program import command
+from touche_rad.debate import Debate
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import is_blank, printable
-
-if TYPE_CHECKING:
-    from touche_rad.debate import Debate
 
 Shape = Literal["responses", "simulations"]
 OWN_HISTORY: Final = (

@@ -25,6 +25,7 @@ from touche_rad.cli.steps import call_step
 from touche_rad.demo import DEMO, demo_file
 from touche_rad.errors import OptionError, UserError
 from touche_rad.files import check_output, read_labelled
+from touche_rad.lists import unique
 from touche_rad.plugins import Plugin, find, registered
 from touche_rad.plugins.registry import import_plugins, plugins_of
 from touche_rad.runs.work import RunOptions
@@ -115,7 +116,7 @@ def _plan_of(options: TryOptions, plugin: Plugin[Any], text: str) -> BenchPlan:
     is_judge = plugin.kind == "judge"
     index = options.index or ("" if is_judge and "index" not in plugin.needs else DEMO)
     # The bench of the plugin and of what it is compared with.
-    names = named(list(dict.fromkeys([text, *(_JUDGES if is_judge else _DEBATERS)])))
+    names = named(unique([text, *(_JUDGES if is_judge else _DEBATERS)]))
     fields = {"name": "try", "index": index, "turns": options.turns}
     fields["pages"] = {"baselines": list(names)[1:]}
     if is_judge:

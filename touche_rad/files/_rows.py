@@ -24,6 +24,7 @@ from touche_rad.files.records import (
     short_repr,
     whole_characters,
 )
+from touche_rad.lists import unique
 from touche_rad.text import is_blank
 
 RUN = "QUERY Q0 DOCUMENT RANK SCORE TAG"
@@ -202,7 +203,7 @@ def claims_text(debates: Iterable[Debate]) -> str:
         if debate.user != read.get("user"):
             row[USER] = _escaped(debate.user)
         rows.append(row)
-    header = list(dict.fromkeys(chain.from_iterable(rows))) or [CLAIM, USER]
+    header = unique(chain.from_iterable(rows)) or [CLAIM, USER]
     lines = ["\t".join(header)]
     for row in rows:
         lines.append("\t".join(row.get(column, "") for column in header))

@@ -19,6 +19,7 @@ from touche_rad.debate import Debate, Response
 from touche_rad.errors import UserError
 from touche_rad.evidence.instructions import warning
 from touche_rad.frozen import frozen
+from touche_rad.lists import unique
 from touche_rad.plugins import LoadedJudge
 from touche_rad.records import FrozenRecord
 from touche_rad.runs.judging import ViewVerdicts, judge_view
@@ -182,7 +183,7 @@ class Audit(Printed):
     def parts(self) -> Iterator[Part]:
         """Yield what failed, a matrix of each judge, and what must be after each probe."""
         yield map(self._sentence, self.judges)
-        maxims = list(dict.fromkeys(row.maxim for row in self.flips))
+        maxims = unique(row.maxim for row in self.flips)
         for judge in self.judges:
             # The share of wrong changes by probe and criterion.
             shares: dict[str, dict[str, str]] = {}

@@ -119,24 +119,21 @@ def score_judgements(
         lengths = [lengths[place] for place in order if lengths]
         trivial = trivial_scores(measured, lengths, criteria)
         marked += trivial
-    in_order = {}
-    for tag, of_run in scores.items():
-        in_order[tag] = [of_run[place] for place in order]
+    in_order = {tag: [of_run[place] for place in order] for tag, of_run in scores.items()}
     rows, figures = measure(measured, {**in_order, **trivial}, criteria, samples, seed)
     first = next(iter(trivial))
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(measured), baselines=(*marked, BASELINE), others=tested)
-    label_rows = []
-    for row in rows:
-        if row.run == BASELINE and row.maxim != MEAN:
-            label_rows.append(
-                LabelRow(
-                    maxim=row.maxim,
-                    yes=row.tp,
-                    no=row.fp,
-                    unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
-                )
-            )
+    label_rows = [
+        LabelRow(
+            maxim=row.maxim,
+            yes=row.tp,
+            no=row.fp,
+            unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
+        )
+        for row in rows
+        if row.run == BASELINE and row.maxim != MEAN
+    ]
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     if left_out > 0:
         message = f"{left_out} labelled debates are of other runs, and are left out"
@@ -182,9 +179,7 @@ def _problems_of_labels(
 ) -> Iterator[Problem]:
     """Yield a problem for criteria without labels, and for few debates."""
     turns = list(chain.from_iterable(labels))
-    unsettled = {}
-    for key in criteria.keys:
-        unsettled[key] = sum(is_unsettled(turn, key) for turn in turns)
+    unsettled = {key: sum(is_unsettled(turn, key) for turn in turns) for key in criteria.keys}
     message = "; ".join(say_unsettled(unsettled))
     if message:
         yield Problem(run=str(truth), kind=ProblemKind.UNSETTLED, message=message)

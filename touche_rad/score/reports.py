@@ -12,6 +12,7 @@ from pydantic import Field
 from touche_rad.criteria import Criteria
 from touche_rad.errors import OptionError
 from touche_rad.files.labels import label_value
+from touche_rad.lists import unique
 from touche_rad.score.confusion import MAIN, TITLES, missing_answer, place_of_score
 from touche_rad.score.result import (
     BASELINE,
@@ -206,10 +207,13 @@ class Report(Printed):
         """
         for ranked in self.ranking:
             run = ranked.run
-            record: dict[str, Any] = {"rank": ranked.rank, "run": run}
-            record["baseline"] = self.is_baseline(run)
-            record |= {name: of_runs.get(run) for name, of_runs in counts.items()}
-            record["p_holm"] = self.p_against(self.first, run, measure)
+            record: dict[str, Any] = {
+                "rank": ranked.rank,
+                "run": run,
+                "baseline": self.is_baseline(run),
+                **{name: of_runs.get(run) for name, of_runs in counts.items()},
+                "p_holm": self.p_against(self.first, run, measure),
+            }
             for baseline in self.baselines:
                 record[f"p_holm_{baseline}"] = self.p_against(baseline, run, measure)
             for row in self.rows:
@@ -359,18 +363,18 @@ class JudgementReport(Report):
     def measure(self) -> str:
         """The measure that ranks."""
         names = [TITLES[MAIN[criterion.answers.kind]] for criterion in self.criteria]
-        different = list(dict.fromkeys(names))
+        different = unique(names)
         if len(different) == 1:
             return f"mean {different[0]}"
         return f"mean of {names_of(different)}"
 
     def used(self, columns: Columns) -> Columns:
         """Return the columns that have a value."""
-        used = {}
-        for form, head in columns.items():
-            if any(cell(form, row) != NONE for row in self.rows):
-                used[form] = head
-        return used
+        return {
+            form: head
+            for form, head in columns.items()
+            if any(cell(form, row) != NONE for row in self.rows)
+        }
 
     @property
     def rows_by_place(self) -> Mapping[tuple[str, str], JudgementRow]:
@@ -435,14 +439,13 @@ class JudgementReport(Report):
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first, with all measures."""
-        fields = {}
-        for name in _CSV_FIELDS:
-            if not (self.criteria.official and name in _OF_OTHER_KINDS):
-                fields[f"_{name}"] = name
-        counts: dict[str, Mapping[str, int]] = {}
-        for name, number_of_all in (("debates", self.debates), ("turns", self.turns)):
-            counts[name] = dict.fromkeys(self.runs, number_of_all)
-        counts["lost_debates"] = self.lost
+        left_out = _OF_OTHER_KINDS if self.criteria.official else ()
+        fields = {f"_{name}": name for name in _CSV_FIELDS if name not in left_out}
+        counts = {
+            "debates": dict.fromkeys(self.runs, self.debates),
+            "turns": dict.fromkeys(self.runs, self.turns),
+            "lost_debates": self.lost,
+        }
         return self._records("maxim", MEAN, fields, counts)
 
     def _head(self) -> Iterator[str]:

@@ -124,15 +124,8 @@ class ShareReport(Report):
             reason = f"Not ranked: {self.not_ranked}."
             shares = [f"{row.run} {number(means[row.run].yes)}" for row in self.ranking if means]
             return [reason, f"{what.capitalize()}: {', '.join(shares)}."] if means else [reason]
-        return self._in_words(
-            means,
-            "yes",
-            what,
-            MEAN,
-            "claims",
-            self.claims,
-            "debaters: the runs have different responses" if self.truth else "",
-        )
+        kind = "debaters: the runs have different responses" if self.truth else ""
+        return self._in_words(means, "yes", what, MEAN, "claims", self.claims, kind)
 
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""
@@ -337,10 +330,11 @@ def shares_of_debates(
             )
             claims = max(claims, 0 if problems[tag, OTHER_DEBATES] else len(counted))
 
-    paths = [runs[tag] for tag in figures]
+    files_of_runs = {tag: runs[tag] for tag in figures}
+    paths = list(files_of_runs.values())
     not_ranked = different_judges(paths)
-    of_files = without_rank({tag: runs[tag] for tag in figures})
-    faults = [*of_files, *in_other_order({tag: runs[tag] for tag in figures}, source)]
+    of_files = without_rank(files_of_runs)
+    faults = [*of_files, *in_other_order(files_of_runs, source)]
     have_pairs = any(len(topic.conversations) > 1 for topic in all_topics)
     if len(judged) > 1 and not (not_ranked or have_pairs):
         not_ranked = "the runs have no claim in common"

@@ -13,6 +13,7 @@ from string import Formatter
 from typing import Any, Final
 
 from touche_rad.frozen import frozen
+from touche_rad.lists import unique
 from touche_rad.records import FrozenRecord
 from touche_rad.text import printable, wrap
 
@@ -207,7 +208,7 @@ def _joined(blocks: Iterable[list[str]]) -> list[str]:
 def csv_text(records: Iterable[Mapping[str, Any]]) -> str:
     """Return records as CSV; a text that a spreadsheet would take for a formula gets a quote."""
     rows = list(records)
-    names = list(dict.fromkeys(name for row in rows for name in row))
+    names = unique(name for row in rows for name in row)
     return csv_rows([names, *(map(row.get, names) for row in rows)])
 
 

@@ -20,6 +20,7 @@ from touche_rad.events import log
 from touche_rad.evidence.guard import CheckedAnswer, Entails, Guard
 from touche_rad.evidence.quotable import missing_context
 from touche_rad.frozen import frozen
+from touche_rad.lists import unique
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.output import Line, Paragraph, numbers_to
 from touche_rad.models.prompts import render_dialogue
@@ -238,7 +239,7 @@ class Composed:
         if uses:
             # The model may have given a wrong number.
             quoted = cited(written.response, uses, arguments, most)
-            uses = list(dict.fromkeys((*quoted, *uses)))[:most]
+            uses = unique((*quoted, *uses))[:most]
         guard = self._guard if uses else Guard(longest=self.options.max_words)
         checked = await guard.checked(
             written.response, [argument.text for argument in uses], messages_of(debate)

@@ -132,13 +132,13 @@ def predicates(lines: Iterable[str]) -> list[str]:
     cleaned = list(filter(None, map(clean, lines)))
     parsed = [f"{match[1]}({match[2]})" for match in filter(None, map(_PREDICATE.match, cleaned))]
     formulas = unique(parsed, key=lambda predicate: "".join(predicate.lower().split()))
-    return formulas or list(dict.fromkeys(cleaned))
+    return formulas or unique(cleaned)
 
 
 def flaws(lines: Iterable[str]) -> list[str]:
     """Return the flaws as sentences, without empty and repeated ones."""
     sentences = [f"{line[:1].upper()}{line[1:]}" for line in map(clean, lines) if line]
-    return list(dict.fromkeys(sentences))[:MOST_FLAWS]
+    return unique(sentences)[:MOST_FLAWS]
 
 
 async def ask_logic(model: Model, debate: Debate, allowance: Allowance, *, keep: int) -> Logic:
