@@ -53,13 +53,10 @@ JudgedQuery = tuple[str, str, Mapping[str, int]]
 class _Docs(BaseDocs):
     """The arguments of a collection."""
 
-    source: Callable[[], Path]
+    docs_path: Callable[[], Path]
 
     def docs_iter(self) -> _Sliced:
-        return _Sliced(map(_doc, _arguments(self.source())))
-
-    def docs_path(self) -> Path:
-        return self.source()
+        return _Sliced(map(_doc, _arguments(self.docs_path())))
 
     def docs_cls(self) -> type:
         return ArgumentDoc
@@ -68,7 +65,7 @@ class _Docs(BaseDocs):
         return _Store(self.docs_iter())
 
     def docs_count(self) -> int:
-        return len(_arguments(self.source()))
+        return len(_arguments(self.docs_path()))
 
 
 class _Sliced(list[Any]):

@@ -63,8 +63,7 @@ class Contest(Record):
 
     def swapped(self) -> Self:
         """Return the same speeches with swapped sides, to test a judge for a bias."""
-        sides = {name: OTHER[side] for name, side in self.sides.items()}
-        return self.replace(sides=sides)
+        return self.replace(sides={name: OTHER[side] for name, side in self.sides.items()})
 
 
 INCOMPLETE: Final = "incomplete"

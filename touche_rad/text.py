@@ -76,8 +76,7 @@ def encodable(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return the text on one line, without lone surrogates and control characters."""
-    text = text.encode("utf-8", "replace").decode()
-    return " ".join(_CONTROL.sub(" ", text).split())
+    return " ".join(_CONTROL.sub(" ", encodable(text)).split())
 
 
 _TERMINAL_SEQUENCE = re.compile(
@@ -336,6 +335,15 @@ def map_texts(value: object, change: Callable[[str], str], *, names: bool = Fals
     if isinstance(value, list | tuple):
         return [map_texts(inner, change, names=names) for inner in value]
     return value
+
+
+def key_values(options: Mapping[str, object]) -> list[str]:
+    """Return each option as `KEY=VALUE`, as the command line has it: True is `true`."""
+    texts = {
+        key: str(value).lower() if isinstance(value, bool) else value
+        for key, value in options.items()
+    }
+    return [f"{key}={text}" for key, text in texts.items()]
 
 
 def redact_line(line: str) -> str:

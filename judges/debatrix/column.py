@@ -83,7 +83,7 @@ async def judge_column(
                 analysis = MISSING_ANALYSIS
             else:
                 result.analyses[place] = analysis
-                if mark is not None:
+                if mark:
                     result.marks[place] = mark
                 else:
                     group.start_soon(judge_speech, place, speech, analysis)

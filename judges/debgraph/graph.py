@@ -262,8 +262,7 @@ def join_sides(rounds: list[list[RoundSpeech]]) -> list[list[RoundSpeech]]:
     for side, speeches in by_side.items():
         speakers = {speech.origin.speaker for speech in speeches}
         origin = SpeechOrigin(side, 1, speakers.pop() if len(speakers) == 1 else "")
-        text = "\n\n".join(speech.text for speech in speeches)
-        only_round.append(RoundSpeech(text, origin))
+        only_round.append(RoundSpeech("\n\n".join(speech.text for speech in speeches), origin))
     return [only_round] if only_round else []
 
 

@@ -97,8 +97,7 @@ class DenseRetriever(Searcher):
         """Return the nearest `k` of each query."""
         field = self.options.field
         path = (f"near in meaning: {field}",)
-        vectors = encoded(self._encoder, queries)
-        results = self._storage.nearest(self._encoder, field, vectors, k)
+        results = self._storage.nearest(self._encoder, field, encoded(self._encoder, queries), k)
         return [self.hits(near, path) for near in results]
 
 

@@ -107,7 +107,7 @@ async def annotate(
     folder = index / ANNOTATIONS / annotator.name
     by = json.loads(json.dumps(annotator.identity, default=str))
     about = parts.read_about(folder, AboutAnnotations, collection)
-    if about is not None:
+    if about:
         place = f"annotations {annotator.name} are by another model or with other settings:"
         refuse_other_identity(place, about.by, by, f"remove {folder} to annotate again")
         return 0

@@ -85,12 +85,12 @@ def write_pages(plan_file: PlanFile, results: Path, figures: Figures) -> Path:
 
 def judge_warnings(plan_file: PlanFile, results: Path) -> list[str]:
     """Return a warning if a judge without a language model ranks the debaters."""
-    runs = []
-    for cell in cells_of(plan_file):
-        is_of_debater = isinstance(cell, VerdictCell) and cell.of is not None
-        if is_of_debater and cell.entry.name not in plan_file.plan.pages.baselines:
-            runs.append(results / cell.path)
-    return without_model(runs)
+    judges = {judge.name for judge in plan_file.judges}.difference(plan_file.plan.pages.baselines)
+    return without_model(
+        results / cell.path
+        for cell in cells_of(plan_file)
+        if isinstance(cell, VerdictCell) and cell.of and cell.entry.name in judges
+    )
 
 
 def judges_without_index(plan_file: PlanFile) -> list[str]:

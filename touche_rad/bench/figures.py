@@ -122,25 +122,23 @@ class Figures(Printed):
 def compute(plan_file: PlanFile, results: Path) -> Figures:
     """Compute all figures from the files of the results and the labels."""
     plan = plan_file.plan
-    figures = Figures(
+    of_debaters: dict[str, Any] = {"claims": 0}
+    if plan_file.debaters:
+        of_debaters = _debater_figures(plan_file, results, plan_file.criteria)
+    return Figures(
         name=plan.name,
         entries=[
             (entry.name, group.removesuffix("s"), entry.about)
             for group, entries in plan_file.groups.items()
             for entry in entries
         ],
-        claims=0,
         samples=plan.samples,
-        judges=_score_judges(plan_file, results, plan_file.criteria) if plan.labels else None,
+        judges=_score_judges(plan_file, results) if plan.labels else None,
+        **of_debaters,
     )
-    if plan_file.debaters:
-        figures = figures.model_copy(
-            update=_debater_figures(plan_file, results, plan_file.criteria)
-        )
-    return figures
 
 
-def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> JudgementReport:
+def _score_judges(plan_file: PlanFile, results: Path) -> JudgementReport:
     """Score the judges on the labelled debates."""
     runs = labelled_runs(plan_file)
     broken = [run.path for run in runs if _is_broken(results / run.path)]
@@ -150,7 +148,7 @@ def _score_judges(plan_file: PlanFile, results: Path, criteria: Criteria) -> Jud
     report = score_judgements(
         list(judges),
         plan_file.data["labels"],
-        criteria=criteria,
+        criteria=plan_file.criteria,
         baselines=[
             path for path, judge in judges.items() if judge in plan_file.plan.pages.baselines
         ],

@@ -41,10 +41,6 @@ from touche_rad.runs.play import SimulateJob
 from touche_rad.runs.runner import run_work, whole_identity
 from touche_rad.runs.work import Progress, RunOptions
 
-OpenModel = Callable[[str, Path | None, int], Model | None]
-"""Opens the model of an entry, with a random seed and its trace beside an output; None if the plan
-and the environment name no model. All cells share the server of a model, each has its own usage."""
-
 _EDITED: Final = re.compile(r"--plugin |.* of \w+ ")
 """Keys of an identity that are of the code of a plugin, or of a file that its options name."""
 
@@ -56,7 +52,10 @@ class Bench:
     plan_file: PlanFile
     results: Path
     index: ArgumentIndex | None
-    open_model: OpenModel
+    open_model: Callable[[str, Path | None, int], Model | None]
+    """Opens the model of an entry, with its trace beside an output and a random seed; None if the
+    plan and the environment name no model. All cells share the server of a model, each has its own
+    usage."""
     say: Callable[[str], None]
     """Gets a line for each cell that is run again after an edit."""
 

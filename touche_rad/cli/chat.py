@@ -174,5 +174,4 @@ class Chat:
         """Show on a terminal that a plugin works."""
         if not sys.stdout.isatty():
             return nullcontext()
-        line = f"{plain(who)} is working (Ctrl-C stops it)"
-        return self._console.status(line, spinner="line")
+        return self._console.status(f"{plain(who)} is working (Ctrl-C stops it)", spinner="line")

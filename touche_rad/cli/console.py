@@ -207,7 +207,7 @@ def next_step(*steps: str | Sequence[object]) -> None:
     A step of another command leaves that to it.
     """
     context = click.get_current_context(silent=True)
-    if context is not None and getattr(context.find_root().obj, "is_step", False):
+    if context and getattr(context.find_root().obj, "is_step", False):
         return
     for number, step in enumerate(steps):
         line = step if isinstance(step, str) else line_of(step)

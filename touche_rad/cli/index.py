@@ -32,7 +32,6 @@ from touche_rad.session import Session
 COPIED: Final = ("elasticsearch:", "irds:")
 """Beginnings of the sources that are indexes or collections on another machine."""
 CLAIMS: Final = ("attacks", "supports")
-DenseField = Literal["text", "attacks", "supports", "topic", "all"]
 
 
 def without_attacks(claims: Collection[str]) -> str:
@@ -60,10 +59,12 @@ class IndexOptions(opt.ModelOptions):
         "Add vectors of this encoder: minilm, stella, openai:URL#MODEL, or a folder.",
         metavar="ENCODER",
     )
-    dense_fields: tuple[DenseField, ...] = opt.repeatable(
-        "Field to encode; repeatable.",
-        "--dense-field",
-        default=("text", "attacks", "supports"),
+    dense_fields: tuple[Literal["text", "attacks", "supports", "topic", "all"], ...] = (
+        opt.repeatable(
+            "Field to encode; repeatable.",
+            "--dense-field",
+            default=("text", "attacks", "supports"),
+        )
     )
     names: str = opt.option(
         "Names of the fields in SOURCE: KEY=id,KEY=text, also topic, attacks, supports.",
@@ -114,7 +115,7 @@ def index_command(options: IndexOptions) -> None:
         elif options.model:
             say("-m is not used: only --annotate uses a model", Label.NOTE)
         backend = index_backend_of(str(place), options.plugin_options["index"])
-        if vectors is not None:
+        if vectors:
             with progress(f"loading {vectors.encoder}"):
                 backend.check_vectors(vectors)
 
@@ -183,7 +184,7 @@ def _build(
             raise UserError(f"{place} exists already: {REPLACE_OUTPUT}")
         say(f"{place} has these arguments already")
 
-    if vectors is not None:
+    if vectors:
         start = time.monotonic()
         with progress("encoding") as report:
             count = backend.add_vectors(place, vectors, of=expected(), report=report)

@@ -63,7 +63,7 @@ def warn_of_copies(*sources: Path) -> None:
                 copies = count_units(files.read_contests(source, bad))[1]
             else:
                 copies = count_units(files.read_views(source, bad, keep_lost=True))[1]
-            if copies is not None:
+            if copies:
                 say(f"{source}: {copies.detail}", Label.WARNING)
 
 
@@ -233,7 +233,7 @@ def make_model(options: Common, out: Path | None = None, backend: Backend | None
         log_file=path_beside(out, ".vllm.log") if out else None,
     )
     usage = Usage(options.max_calls, options.max_tokens, options.run_deadline)
-    if options.shard is not None:
+    if options.shard:
         usage.max_calls = options.shard.share(options.max_calls)
         usage.max_tokens = options.shard.share(options.max_tokens)
     trace = beside(out, TRACE) if out and options.trace else None

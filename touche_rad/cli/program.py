@@ -222,7 +222,7 @@ def command(
 
     def declare(function: Callable[[T], object]) -> Command:
         command = Command(name, function, get_type_hints(function)["options"], examples)
-        if group is not None:
+        if group:
             group.add_command(command)
         return command
 
@@ -355,7 +355,7 @@ def run(
         hint = f" (see: {ctx.command_path} --help)" if ctx else ""
         return _fail(f"{error.format_message()}{hint}", error.exit_code)
     except ToucheRadError as error:
-        if error.__cause__ is not None:
+        if error.__cause__:
             _show_traceback(error)
         return _fail(str(error), error.exit_code, *getattr(error, "__notes__", ()))
     except (click.Abort, KeyboardInterrupt) as stopped:

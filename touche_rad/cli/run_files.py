@@ -120,7 +120,7 @@ def find_places(
     out = options.output
     if out is None and options.dry_run:
         out = Path(os.devnull)
-    if options.shard is not None:
+    if options.shard:
         if options.dry_run:
             raise OptionError("--dry-run is for the whole run: leave out --shard")
         if out is None:
@@ -246,7 +246,7 @@ def run_on_files(
         say(words)
     if not is_earlier:
         say(out, Label.WRITTEN)
-    if options.shard is not None:
+    if options.shard:
         say(f"when all {options.shard.count} shards are finished:")
         next_step(["merge", out.parent.parent, "-o", options.output])
         return 0

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from touche_rad.score.agreement import AgreementReport
     from touche_rad.score.tables import Printed
 
-Per = Literal["turn", "debate", "query"]
 _ONLY_FOR_LABELS: Final = ("strict", "debates", "exclude", "correct")
 _ONLY_FOR_RUNS: Final = (*_ONLY_FOR_LABELS, "baseline", "measure", "per")
 _MAX_WIDTH: Final = 200
@@ -61,7 +60,7 @@ class ScoreOptions(opt.Common):
         "-M --measure",
         metavar="MEASURE",
     )
-    per: Per | None = opt.option(
+    per: Literal["turn", "debate", "query"] | None = opt.option(
         "Print a row for each of these instead, as CSV or with --json as JSON."
     )
     samples: int = opt.option(

@@ -305,7 +305,7 @@ def _offer(
         if is_demo(index):
             limits = [f"demo collection, {len(topics)} topics"]
     model = services.model
-    if model is not None:
+    if model:
         limits += [f"when the server started: {warning}" for warning in model.warnings]
     network = _names(options.host)[0]
     return Offer(

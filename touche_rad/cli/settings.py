@@ -13,6 +13,7 @@ from touche_rad.cli.options import SETTINGS
 from touche_rad.credentials import Servers, servers_in
 from touche_rad.errors import InputError, nearest
 from touche_rad.frozen import frozen
+from touche_rad.text import key_values
 
 TYPED: Final = "touche_rad.typed"
 """Where a command's context has the words that were typed after its name."""
@@ -73,11 +74,6 @@ def load_settings(path: str) -> SettingsFile:
         if not isinstance(options, dict):
             raise InputError(file, f"expected a table, got {options!r}", field="options")
         values[command] = {key.replace("-", "_"): value for key, value in merged.items()}
-        # The values of -O are texts; TOML's true is `true` there.
-        pairs = []
-        for key, value in options.items():
-            text = str(value).lower() if isinstance(value, bool) else value
-            pairs.append(f"{key}={text}")
-        if pairs:
-            values[command]["options"] = pairs
+        if options:
+            values[command]["options"] = key_values(options)
     return SettingsFile(file, values, tuple(plugins), table=table)

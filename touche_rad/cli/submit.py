@@ -52,7 +52,7 @@ def submit_command(options: SubmitOptions) -> int:
             "a trial needs both: submit --collection ARGUMENTS -d NAME (or -j NAME), and no entry"
         )
     submission = load(options.file)
-    if is_trial and collection is not None:
+    if is_trial and collection:
         try_plugins(options, submission, collection)
         return 0
 
@@ -68,7 +68,7 @@ def submit_command(options: SubmitOptions) -> int:
     # The image must have the collection and the files of plugins.
     software = submission.find(name)
     repository = options.file.parent
-    if collection is not None:
+    if collection:
         software = software.with_collection(collection)
     used = repository / software.collection
     copies = [used] if software.collection else []

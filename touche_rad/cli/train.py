@@ -22,9 +22,6 @@ from touche_rad.plugins import trainer
 from touche_rad.training.folder import TrainingFolder
 
 TRAINING: Final = Section.TRAINING
-Precision = Literal["auto", "float32", "bfloat16", "float16"]
-Pairing = Literal["context", "sides"]
-Scope = Literal["round", "debate"]
 
 
 @click.group("train", cls=Group)
@@ -78,8 +75,7 @@ def examples(options: ExamplesOptions) -> None:
         "common": options.common,
         "criteria": options.read_criteria(),
     }
-    draw = trainer("examples")
-    _print_result(draw(options.debates, options.labels, output, **settings))
+    _print_result(trainer("examples")(options.debates, options.labels, output, **settings))
     say(output, Label.WRITTEN)
     say(f"leave the examples out of scores on the same labels: --exclude {output}", Label.NOTE)
     warn_of_copies(options.debates)
@@ -120,7 +116,9 @@ class AdapterOptions(opt.Common):
         default=0.1,
         place=2,
     )
-    precision: Precision = _of_training("Number format.", default="auto")
+    precision: Literal["auto", "float32", "bfloat16", "float16"] = _of_training(
+        "Number format.", default="auto"
+    )
     checkpointing: bool = opt.flag(
         "Recompute activations, the default: slower, with less memory.",
         "--checkpointing/--no-checkpointing",
@@ -178,11 +176,11 @@ class PreferencesOptions(opt.Common):
     output: Path = opt.output("Pairs to write.", checked=True, required=True)
     replace: bool
     margin: float = opt.option("Minimum difference of the mean.", least=0, default=0.0)
-    score: Scope = opt.option(
+    score: Literal["round", "debate"] = opt.option(
         "Scores of a panel: of the answer's round, or the debate.", default="round"
     )
     reward: str = opt.option("Dimensions to compare.", metavar="all|DIMENSION,...", default="all")
-    pairing: Pairing = opt.option(
+    pairing: Literal["context", "sides"] = opt.option(
         "What the answers of a pair share: the turns before, or debate and round.",
         default="context",
     )
@@ -209,8 +207,9 @@ def preferences(options: PreferencesOptions) -> None:
         "score": options.score,
     }
     output = options.output
-    make = trainer("preferences")
-    _print_result(make(options.sources, output, rule=rule, wording=options.wording))
+    _print_result(
+        trainer("preferences")(options.sources, output, rule=rule, wording=options.wording)
+    )
     say(output, Label.WRITTEN)
     next_step(["train", "dpo", output, "--from", "SFT-DIR", "-o", "dpo"])
 

@@ -214,8 +214,7 @@ def _entries(
             name = f"{options.save}-judge" if entries else options.save
             earlier = submission.software.get(name)
             if earlier and earlier.command == software.command:
-                other_keys = earlier.model_dump(exclude_defaults=True)
-                software = software.model_copy(update=other_keys)
+                software = software.model_copy(update=earlier.model_dump(exclude_defaults=True))
         entries[name] = software
     return entries
 

@@ -12,10 +12,8 @@ from collections.abc import Mapping, Sequence
 
 from touche_rad.contest import SIDES, TIE, Contest, Outcome
 
-Winners = frozenset[str]
 
-
-def gold_winners(contest: Contest, dimension: str) -> Winners:
+def gold_winners(contest: Contest, dimension: str) -> frozenset[str]:
     """Return the human winners of a dimension; if there are several, each is correct."""
     gold = contest.gold.get(dimension)
     if isinstance(gold, str):

@@ -464,8 +464,7 @@ class _Scorer:
         errors = []
         for contest in self.contests:
             options = {*contest.speakers, TIE} if ties else {*contest.speakers}
-            right = options & gold_winners(contest, self.dimension)
-            shares.append(len(right) / len(options))
+            shares.append(len(options & gold_winners(contest, self.dimension)) / len(options))
             if ties:
                 errors += self._errors(contest, 0.0, 0.5, 1.0)
         mean = sum(shares) / len(shares)

@@ -226,14 +226,16 @@ def _grades(value: object) -> object:
 
 _LABELS: Final = TypeAdapter(list[str])
 _GRADED: Final[Any] = list[str] | dict[str, Annotated[float, Field(ge=0)]]
-Grade = Annotated[float, Field(strict=True, ge=0, lt=2**31)]
 
 
 class AnnotationLine(FileRecord):
     """The labels of a text; an object grades them."""
 
     id: str
-    labels: Annotated[dict[str, Grade], BeforeValidator(_grades, json_schema_input_type=_GRADED)]
+    labels: Annotated[
+        dict[str, Annotated[float, Field(strict=True, ge=0, lt=2**31)]],
+        BeforeValidator(_grades, json_schema_input_type=_GRADED),
+    ]
     """The grade of each label; 0 is a label that the text does not have."""
 
 

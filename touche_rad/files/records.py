@@ -376,8 +376,7 @@ def require_object(value: object) -> JsonObject:
 
 def keep_record(debate: Debate, kind: str, record: JsonObject, turn: int = 0) -> Debate:
     """Return the debate with the record from which it was read."""
-    wire = {"kind": kind, "record": record, "read": debate, "turn": turn}
-    return debate.replace(wire=wire)
+    return debate.replace(wire={"kind": kind, "record": record, "read": debate, "turn": turn})
 
 
 def original_record(debate: Debate, kind: str) -> JsonObject | None:

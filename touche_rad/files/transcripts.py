@@ -7,7 +7,7 @@ are left out. An utterance becomes an argument of a collection, for its side and
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
@@ -81,16 +81,12 @@ def utterances(contest: Contest, name: str) -> Iterator[Argument]:
 def read_utterances(path: Path, bad: files.BadLines | None = None) -> Iterator[Argument]:
     """Yield the utterances of a file of debates or contests, or of a transcript (.txt)."""
     names = {""}
-    for number, contest in enumerate(_read(path, bad), 1):
+    is_transcript = path.suffix.lower() == TRANSCRIPT
+    contests = read_transcript(path) if is_transcript else files.read_contests(path, bad)
+    for number, contest in enumerate(contests, 1):
         name = contest.id if contest.id not in names else f"{path.stem}-{number}"
         names.add(name)
         yield from utterances(contest, name)
-
-
-def _read(path: Path, bad: files.BadLines | None) -> Iterable[Contest]:
-    if path.suffix.lower() == TRANSCRIPT:
-        return read_transcript(path)
-    return files.read_contests(path, bad)
 
 
 def read_transcript(path: Path) -> Iterator[Contest]:

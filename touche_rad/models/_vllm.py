@@ -289,8 +289,7 @@ def _free_shares() -> list[float]:
     if visible is not None:
         command += ["-i", visible]
     try:
-        listed = processes.output_of(command).splitlines()
-        rows = [line.split(",") for line in listed]
+        rows = [line.split(",") for line in processes.output_of(command).splitlines()]
         return [float(free) / float(total) for free, total in rows]
     except (OSError, ValueError, subprocess.CalledProcessError):
         return []

@@ -23,13 +23,12 @@ from touche_rad.debate import Debate
 from touche_rad.errors import UserError, why
 from touche_rad.files.records import read_file
 from touche_rad.frozen import frozen
-from touche_rad.text import clean, is_negation, words
+from touche_rad.text import clean, encodable, is_negation, words
 
 if TYPE_CHECKING:
     import jinja2
     from pydantic import BaseModel
 
-Role = Literal["system", "user", "assistant"]
 MAX_LETTERS: Final = 4_000
 """Longer utterances are cut; those of the task are far shorter."""
 _BEGINS: Final = re.compile(r"^=== (system|user|assistant)[ \t]*\n", re.MULTILINE)
@@ -39,13 +38,12 @@ _BEGINS: Final = re.compile(r"^=== (system|user|assistant)[ \t]*\n", re.MULTILIN
 class Message:
     """One message of a prompt."""
 
-    role: Role
+    role: Literal["system", "user", "assistant"]
     content: str
 
     def wire(self) -> dict[str, str]:
         """Return the message for the request, with unpaired surrogates replaced."""
-        content = self.content.encode("utf-8", "replace").decode()
-        return {"role": self.role, "content": content}
+        return {"role": self.role, "content": encodable(self.content)}
 
 
 Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]
@@ -84,7 +82,7 @@ class Prompt:
         return prompt
 
     @cached_property
-    def _parts(self) -> list[tuple[Role, jinja2.Template]]:
+    def _parts(self) -> list[tuple[Literal["system", "user", "assistant"], jinja2.Template]]:
         _, *pieces = _BEGINS.split(self.source)
         return [
             (role, _jinja().from_string(text.strip("\n")))  # type: ignore[misc]

@@ -120,8 +120,7 @@ class Texts(pt.Transformer):
         """Add the text of each argument; it is empty if the index does not contain it."""
         pt.validate.columns(inp, includes=["docno"], warn=False)
         arguments = (self.index.get(str(docno)) for docno in inp["docno"])
-        texts = [argument.text if argument else "" for argument in arguments]
-        return inp.assign(text=texts)
+        return inp.assign(text=[argument.text if argument else "" for argument in arguments])
 
 
 class Judge(_OfPlugin):
@@ -201,7 +200,7 @@ class Candidates(ArgumentIndex):
             documents["score"] if "score" in documents.columns else range(len(documents), 0, -1)
         )
         arguments = plugins.arguments_by(index, [str(docno) for docno in documents["docno"]])
-        scored = [pair for pair in zip(arguments, scores, strict=True) if pair[0] is not None]
+        scored = [pair for pair in zip(arguments, scores, strict=True) if pair[0]]
         self._hits = [
             Hit(argument=argument, score=float(score), rank=rank)
             for rank, (argument, score) in enumerate(scored)

@@ -54,6 +54,7 @@ from touche_rad.plugins.profiles import (
     prompt_files,
     with_prompts_option,
 )
+from touche_rad.text import key_values
 
 _PLUGIN: Final = re.compile(r"^([\w./\\-]+)(?:\((.*)\))?$", re.DOTALL)
 _COMMA: Final = re.compile(r",(?=\s*[A-Za-z_][\w-]*=)")
@@ -77,11 +78,7 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
 
 def plugin_text(name: str, options: Mapping[str, object]) -> str:
     """Return `NAME` or `NAME(KEY=VALUE,...)`."""
-    typed = {
-        key: str(value).lower() if isinstance(value, bool) else value
-        for key, value in options.items()
-    }
-    inner = ",".join(f"{key}={value}" for key, value in typed.items())
+    inner = ",".join(key_values(options))
     return f"{name}({inner})" if inner else name
 
 

@@ -87,8 +87,7 @@ class JobSpec(ABC):
             with suppress(ToucheRadError):  # annotations that cannot be read have no fingerprint
                 for name, annotations in annotations_of(services.index).items():
                     identity[f"annotations.{name}"] = annotations.fingerprint
-        uses_model = any(configured.plugin.uses_model for configured in self.plugins)
-        if services.model and uses_model:
+        if services.model and any(configured.plugin.uses_model for configured in self.plugins):
             identity["model"] = services.model.identity
         for configured in self.plugins:
             identity |= code_of(configured)

@@ -54,7 +54,7 @@ def simulate(
         for turn in range(turns):
             utterance = await speaker.speak(debate)
             mark: dict[str, str] = {}
-            if utterance.error is not None:
+            if utterance.error:
                 fallback = fallback_for(
                     f"user {speaker.name}",
                     type(speaker.user).__module__,

@@ -102,7 +102,7 @@ async def run_work(
         if out.exists() and out.samefile(work.source):
             raise UserError(f"{out} is the input too: choose another output")
         output.identity = whole_identity(work.verb, work.identity, work.source)
-        if shard is not None:
+        if shard:
             output.identity[SHARD] = str(shard)
         is_ours = out.is_file() and is_output_of(out, output.identity)
         is_kept = options.keep_finished if shard is None else out.with_name(UNITS).is_file()
@@ -137,7 +137,7 @@ async def run_work(
                     raise WorkError(f"{error}; {output.how_to_continue(fix)}") from error
             if failed:
                 summary = f"{len(failed)} of {len(output.units)} failed, first {failed[0]}"
-                if failures.first_fault is not None and failures.path:
+                if failures.first_fault and failures.path:
                     summary += f" (traceback: {options.errors})"
                 summary += f"; {output.how_to_continue()}"
                 raise WorkError(summary) from failures.first_fault

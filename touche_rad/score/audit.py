@@ -96,7 +96,7 @@ class Probe:
             changed = response.model_copy(update=changed)
         if changed is None or (changed == response and not self.repeats):
             return None
-        if view.last.response is not None:
+        if view.last.response:
             return view.with_response(changed)
         last = view.last.replace(utterance=changed.content)
         return view.replace(turns=(*view.turns[:-1], last))
@@ -274,7 +274,7 @@ async def audit(
             work[judge, "", place] = view
             for probe in probes:
                 changed = probe.on(view, _elsewhere(views, place))
-                if changed is not None:
+                if changed:
                     work[judge, probe.name, place] = changed
     # With all keys at once, so that the order of the ends does not decide the last digit of a mean.
     judged: dict[tuple[str, str, int], ViewVerdicts | None] = dict.fromkeys(work)
@@ -283,7 +283,7 @@ async def audit(
     async def judge_queue() -> None:
         for number, (key, view) in queue:
             judged[key] = await judge_view(judges[key[0]], view, criteria)
-            if progress is not None:
+            if progress:
                 progress(number, len(work))
 
     async with anyio.create_task_group() as group:
@@ -297,7 +297,7 @@ async def audit(
             for place in range(len(views)):
                 before = judged[judge, "", place]
                 after = judged.get((judge, probe.name, place))
-                if before is not None and after is not None:
+                if before and after:
                     pairs.append((before, after))
             for criterion in criteria:
                 effect = probe.effect_on(criterion)

@@ -143,7 +143,7 @@ def topics(debates: Iterable[DebateOfRun], inputs: Sequence[Debate] = ()) -> lis
         key = (claim, debate_of_run.fallbacks, *content_of(debate.turns))
         equal = by_content.setdefault(key, [])
         copy = next((copy for _, copy in equal if run in copy.runs), None)
-        if copy is not None:
+        if copy:
             copy.repeated.append(run)
             continue
         pair = next((pair for pair in equal if run not in pair[0].runs), None)
@@ -210,7 +210,7 @@ def content_of(turns: Iterable[Turn]) -> tuple[Content, ...]:
     content: list[Content] = []
     for turn in turns:
         cited: Content = ()
-        if turn.response is not None:
+        if turn.response:
             cited = (
                 turn.response.content,
                 *((argument.id, argument.text) for argument in turn.response.arguments),

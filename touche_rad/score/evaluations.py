@@ -242,7 +242,7 @@ def _rows(
             key=key_of(debate, number),
             conversation=digests(debate, criteria.unit),
             words=tuple(map(count_words, texts)),
-            answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response is not None),
+            answered=tuple(at for at, turn in enumerate(debate.turns) if turn.response),
             turns=tuple(scores),
             unknown=tuple(unknown),
         )

@@ -62,7 +62,7 @@ def score_judgements(
 
     A run that cannot be scored is listed if another one can; otherwise its error is raised.
     """
-    if policy.strict and (exclude is not None or policy.debates is not None):
+    if policy.strict and (exclude or policy.debates):
         raise UserError(
             "--strict cannot be used with --exclude or --debates: the official scorer scores all "
             "turns by their places"
@@ -82,7 +82,7 @@ def score_judgements(
     reference = (
         None if policy.strict else find_reference(read_runs, truth, labels, policy, criteria)
     )
-    if reference is not None:
+    if reference:
         places = reference.expected_of(read_runs)
         labels = [labels[place] for place in places]
         lines = [lines[place] for place in places]
@@ -93,7 +93,7 @@ def score_judgements(
     def is_labelled(turn: Mapping[str, Any]) -> bool:
         return any(turn.get(key) is not None for key in criteria.keys)
 
-    if exclude is not None:
+    if exclude:
         labels, excluded = exclude_examples(labels, read_runs, reference, exclude)
 
     def align(_: str, run: Run) -> Alignment:
@@ -119,21 +119,24 @@ def score_judgements(
         lengths = [lengths[place] for place in order if lengths]
         trivial = trivial_scores(measured, lengths, criteria)
         marked += trivial
-    in_order = {tag: [of_run[place] for place in order] for tag, of_run in scores.items()}
+    in_order = {}
+    for tag, of_run in scores.items():
+        in_order[tag] = [of_run[place] for place in order]
     rows, figures = measure(measured, {**in_order, **trivial}, criteria, samples, seed)
     first = next(iter(trivial))
     tested = [row.maxim for row in rows if row.run == first and row.labelled and row.maxim != MEAN]
     ranking = rank(figures, MEAN, len(measured), baselines=(*marked, BASELINE), others=tested)
-    label_rows = [
-        LabelRow(
-            maxim=row.maxim,
-            yes=row.tp,
-            no=row.fp,
-            unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
-        )
-        for row in rows
-        if row.run == BASELINE and row.maxim != MEAN
-    ]
+    label_rows = []
+    for row in rows:
+        if row.run == BASELINE and row.maxim != MEAN:
+            label_rows.append(
+                LabelRow(
+                    maxim=row.maxim,
+                    yes=row.tp,
+                    no=row.fp,
+                    unknown=[turn.get(row.maxim) for turn in with_examples].count(None),
+                )
+            )
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     if left_out > 0:
         message = f"{left_out} labelled debates are of other runs, and are left out"
@@ -179,7 +182,9 @@ def _problems_of_labels(
 ) -> Iterator[Problem]:
     """Yield a problem for criteria without labels, and for few debates."""
     turns = list(chain.from_iterable(labels))
-    unsettled = {key: sum(is_unsettled(turn, key) for turn in turns) for key in criteria.keys}
+    unsettled = {}
+    for key in criteria.keys:
+        unsettled[key] = sum(is_unsettled(turn, key) for turn in turns)
     message = "; ".join(say_unsettled(unsettled))
     if message:
         yield Problem(run=str(truth), kind=ProblemKind.UNSETTLED, message=message)

@@ -48,7 +48,7 @@ class Alignment:
 def match_strictly(truth: Path, labels: Labelled, lines: Sequence[int], run: Run) -> Alignment:
     """Match by place like the official scorer, which refuses a run if anything is missing."""
     known = known_reference(truth, labels, run.criteria)
-    if run.fault is not None:
+    if run.fault:
         raise run.fault
     check_places(run, truth, labels, lines, NO_SCORE if known else "")
     matcher = Matcher(run, labels, lines)
@@ -116,7 +116,7 @@ class Matcher:
         """Find the labels of each line, and return the scores in the labels' shape."""
         for line in self.run.blank:
             self.note(ProblemKind.BLANK, "left out", line=line)
-        if self.reference is not None and self.run.has_words:
+        if self.reference and self.run.has_words:
             places = self._by_words(self.reference)
         else:
             # Each line with the words of an earlier one is noted.
@@ -154,7 +154,7 @@ class Matcher:
     def _official_result(self) -> OfficialResult:
         """Return what the official scorer, which matches by place only, does with the run."""
         shape = [len(row.turns) for row in self.run.rows]
-        if self.run.fault is not None or shape != list(map(len, self.labels)):
+        if self.run.fault or shape != list(map(len, self.labels)):
             return OfficialResult.REFUSED
         if self._has(ProblemKind.REORDERED) or (self.reference and self._has(ProblemKind.TWICE)):
             return OfficialResult.WRONG
@@ -217,7 +217,7 @@ class Matcher:
         """Return the scores of a line on each labelled turn of a debate, and note what is odd."""
         labels_of_turns = self.labels[position]
         where: dict[str, Any] = {"debate": self.lines[position]}
-        if row is not None:
+        if row:
             where["line"] = row.line
         if row is None or row.problem is not None:
             problem = (row and row.problem) or ProblemKind.MISSING_DEBATE

@@ -85,7 +85,7 @@ def each_run(
         except UserError as error:
             errors[name] = error
         else:
-            if progress is not None:
+            if progress:
                 progress(number, len(runs))
     if errors and not results:
         # Nothing is left to score: the first error is raised, with the others as its notes.

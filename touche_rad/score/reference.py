@@ -201,7 +201,7 @@ def find_reference(
         UserError: Only the runs have them, and in different orders.
     """
     known = known_reference(truth, labels, criteria, policy.debates)
-    if known is not None or len(runs) < 2:
+    if known or len(runs) < 2:
         return known
     # A run that has a line for each label has the order of the labels.
     sizes = [len(turns) for turns in labels]
@@ -224,13 +224,13 @@ def known_reference(
     The labels are those of `read_truth`. The file beside is `X.jsonl` of `X-labels.jsonl`, or
     `debates.jsonl`; a file of another shape is not theirs.
     """
-    if debates is not None:
+    if debates:
         return Reference.of_debates(
             debates, list(files.read_debates(debates, lost=Debate())), criteria.unit
         )
     of_labels = Reference.of_labels(truth, labels)
     stem = truth.name.removesuffix(".gz").removesuffix(".jsonl")
-    if of_labels is not None or not stem.endswith("labels"):
+    if of_labels or not stem.endswith("labels"):
         return of_labels
     name = stem.removesuffix("labels").rstrip("-_.") or "debates"
     sizes = [len(turns) for turns in labels]
@@ -261,7 +261,7 @@ def order_by_texts(
     equal texts are in the order of their labels and scores.
     """
     texts: Sequence[Sequence[str]]
-    if reference is not None:
+    if reference:
         texts = reference.turns
     else:
         texts = list(map(max, zip(*[run.conversations for run in runs], strict=True)))
@@ -295,7 +295,7 @@ def exclude_examples(
     criteria_of: dict[str, set[str]] = defaultdict(set)
     for example in read_models(path, _Example):
         criteria_of[digest(example.user, example.system)].update(example.labels)
-    if reference is not None:
+    if reference:
         conversations = reference.turns
     else:  # the lines of all runs are in the labels' order
         conversations = next((run.conversations for run in runs if run.has_words), ())

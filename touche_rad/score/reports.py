@@ -362,19 +362,18 @@ class JudgementReport(Report):
     @property
     def measure(self) -> str:
         """The measure that ranks."""
-        names = [TITLES[MAIN[criterion.answers.kind]] for criterion in self.criteria]
-        different = unique(names)
+        different = unique(TITLES[MAIN[criterion.answers.kind]] for criterion in self.criteria)
         if len(different) == 1:
             return f"mean {different[0]}"
         return f"mean of {names_of(different)}"
 
     def used(self, columns: Columns) -> Columns:
         """Return the columns that have a value."""
-        return {
-            form: head
-            for form, head in columns.items()
-            if any(cell(form, row) != NONE for row in self.rows)
-        }
+        used = {}
+        for form, head in columns.items():
+            if any(cell(form, row) != NONE for row in self.rows):
+                used[form] = head
+        return used
 
     @property
     def rows_by_place(self) -> Mapping[tuple[str, str], JudgementRow]:

@@ -303,7 +303,7 @@ def shares_of_debates(
     tags = list(runs)
     others: Mapping[int, int] = {}
     inputs: Sequence[Debate] = ()
-    if source is not None:
+    if source:
         of_runs = Counter(of_run.run for of_run in debates)
         inputs = read_inputs(source, files.BadLines())
         debates, lost = debates_of_input(debates, inputs, len(tags))

@@ -85,9 +85,6 @@ def faults_in_words(faults: Iterable[RunFault]) -> Iterator[str]:
         yield what + ", ".join(runs)
 
 
-Difference = Callable[[str, str], RunComparison | None]
-
-
 def tied_first(runs: Mapping[str, float]) -> list[str]:
     """Return the first run, and those that are tied with it."""
     first = exact(next(iter(runs.values())))
@@ -129,7 +126,7 @@ def ranking_in_words(
         for run in names:
             row = difference(run, against)
             relation = "not significantly different from"
-            if row is not None and row.significant:
+            if row and row.significant:
                 better = "better" if runs[run] > value else "worse"
                 relation = f"significantly {better} than"
             groups.setdefault(relation, []).append(run)
@@ -139,7 +136,7 @@ def ranking_in_words(
             named = group if len(group) <= _DETAILED + 1 else group[:_DETAILED]
             for run in named:
                 row = difference(run, against)
-                if row is not None and row.p_holm is not None:
+                if row and row.p_holm is not None:
                     detail = tested(row) if len(group) == 1 else f"{run} {tested(row)}"
                     details.append(", ".join(filter(None, [detail, differing(run, against)])))
             parts = [f"{are(group, _DETAILED)} {relation} {description}", "; ".join(details)]
@@ -155,7 +152,7 @@ def ranking_in_words(
         lead = f"{leader} leads {second} by {size} {what}"
         if second in tied:
             lead = f"{names_of(tied)} have the same {what}"
-        elif row is not None and row.low is not None and row.high is not None:
+        elif row and row.low is not None and row.high is not None:
             # The tested difference is second minus leader; the sentence has it the other way.
             lead += ", significantly" if row.significant else ", not significantly"
             lead += f" ({_limits(row, -row.high, -row.low)})"
@@ -182,7 +179,9 @@ def are(names: Sequence[str], most: int = _NAMES_IN_SENTENCE) -> str:
     return f"{names_of(names, most)} {verb}"
 
 
-def by_pair(rows: Iterable[RunComparison], measure: str) -> Difference:
+def by_pair(
+    rows: Iterable[RunComparison], measure: str
+) -> Callable[[str, str], RunComparison | None]:
     """Look up the difference of two runs in a measure."""
     by_runs = {(row.run, row.against): row for row in rows if row.measure == measure}
     return lambda run, against: by_runs.get((run, against))

@@ -14,11 +14,12 @@ from touche_rad.files.records import write_text
 from touche_rad.plugins.registry import registered
 from touche_rad.text import filled_template
 
-NewKind = Literal["debater", "judge", "panel", "retriever"]
 _NAME: Final = re.compile(r"[a-z][a-z0-9]*(-[a-z0-9]+)*")
 
 
-def write_package(kind: NewKind, name: str, folder: Path) -> list[Path]:
+def write_package(
+    kind: Literal["debater", "judge", "panel", "retriever"], name: str, folder: Path
+) -> list[Path]:
     """Write the package into a new or empty folder and return its files."""
     package = name.replace("-", "_")
     if not _NAME.fullmatch(name) or keyword.iskeyword(package):

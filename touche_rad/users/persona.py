@@ -15,8 +15,6 @@ from touche_rad.records import FrozenRecord
 
 DEFAULT: Final = "curious"
 
-Move = Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=400)]
-
 
 class PersonaFile(FrozenRecord):
     """The content of a persona file."""
@@ -24,7 +22,9 @@ class PersonaFile(FrozenRecord):
     character: Annotated[
         str, StringConstraints(strip_whitespace=True, min_length=1, max_length=4_000)
     ]
-    moves: tuple[Move, ...] = Field((), max_length=50)
+    moves: tuple[
+        Annotated[str, StringConstraints(strip_whitespace=True, min_length=1, max_length=400)], ...
+    ] = Field((), max_length=50)
     """What the person may do in a turn; each turn has one of them."""
 
 

@@ -154,7 +154,6 @@ COLUMNS: Columns = {
     "{share_text}": "share",
     "{words:.1f}": "words",
 }
-JudgedDebates = Sequence[tuple[Contest, Outcome]]
 
 
 def rounded_share(share: float | None) -> float | None:
@@ -246,7 +245,7 @@ def _standing(
     ranked: RankedRun,
     p: float | None,
     rating: Measured,
-    games: JudgedDebates,
+    games: Sequence[tuple[Contest, Outcome]],
     points: float,
 ) -> Standing:
     """Count wins, speeches and words of a debater; `points` are its wins, ties as halves."""

@@ -29,7 +29,6 @@ from touche_rad.plugins import Options as PluginOptions
 from touche_rad.records import UpTo9, UpTo1000, WordLimit
 from touche_rad.text import clean, count_words, cut_to_words
 
-GuardName = Annotated[str, Field(pattern=r"^(quotation|model|nli:.+)$"), MayNameFile(after="nli:")]
 GUARD: Final = (
     "who checks what is no quotation: nobody (quotation), nli:MODEL, nli:URL#MODEL or model"
 )
@@ -134,7 +133,9 @@ class Composed:
         """maximum words of a response"""
         stance: StanceName = Field("words", description=STANCE)
         retriever: RetrieverName = Field("", description=f"{RETRIEVER}; else that of grounded")
-        guard: GuardName = Field("quotation", description=GUARD)
+        guard: Annotated[
+            str, Field(pattern=r"^(quotation|model|nli:.+)$"), MayNameFile(after="nli:")
+        ] = Field("quotation", description=GUARD)
         sure: Annotated[float, Field(ge=0.5, le=1)] = 0.9
         """minimum probability of entailment, for guard=nli:MODEL"""
 

@@ -135,7 +135,7 @@ def sides(arguments: Sequence[Argument], topic: str) -> dict[str, float]:
         root = argument
         sign = 1
         seen = {argument.id}
-        while (attacked := by_text.get(root.attacks)) is not None and attacked.id not in seen:
+        while (attacked := by_text.get(root.attacks)) and attacked.id not in seen:
             root = attacked
             sign = -sign
             seen.add(root.id)

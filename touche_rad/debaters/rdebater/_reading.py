@@ -94,13 +94,12 @@ _PREDICATE_TOKENS: Final = 1_536
 _PREDICATE: Final = re.compile(r"^[\W\d]*([A-Za-z]\w*)\s*\((.+)\)\W*$")
 
 
-Formula = Annotated[str, schema_limits(maxLength=100)]
-
-
 class Predicates(BaseModel):
     """The answer of f_pred."""
 
-    predicates: list[Formula] = schema_limits(maxItems=MOST_PREDICATES)
+    predicates: list[Annotated[str, schema_limits(maxLength=100)]] = schema_limits(
+        maxItems=MOST_PREDICATES
+    )
 
 
 class Chain(BaseModel):

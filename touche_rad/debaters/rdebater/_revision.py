@@ -89,10 +89,6 @@ class CandidateVerdict:
         return " ".join(parts)
 
 
-Stop = Literal["accepted", "revisions", "repeated", "budget", "model", "unasked", "quotation"]
-Rules = Callable[[Candidate], Sequence[str]]
-
-
 @frozen
 class Attempt:
     """A candidate with its verdict and its summary, if it has them."""
@@ -212,7 +208,7 @@ class Revised:
     """All attempts in order, and why the loop ended: without any, an argument is quoted."""
 
     attempts: Sequence[Attempt]
-    stop: Stop
+    stop: Literal["accepted", "revisions", "repeated", "budget", "model", "unasked", "quotation"]
 
     @property
     def accepted(self) -> bool:
@@ -236,7 +232,11 @@ class Revised:
 
 
 async def revise(
-    first: Candidate, model: Model, brief: Brief, allowance: Allowance, rules: Rules
+    first: Candidate,
+    model: Model,
+    brief: Brief,
+    allowance: Allowance,
+    rules: Callable[[Candidate], Sequence[str]],
 ) -> Revised:
     """Judge the first candidate and revise it."""
     agents = Agents(model, brief, allowance)

@@ -13,27 +13,21 @@ from touche_rad.models import Model
 from touche_rad.models.output import Line
 from touche_rad.text import packaged_table
 
-Tone = Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
-Style = Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
-Approach = Literal["Comprehensive", "Focused", "Principled", "Free"]
-Type = Literal["Logical", "Ethical", "Emotional", "Analogical"]
-Perspective = Literal[
-    "Economic", "Ethical/Moral", "Scientific", "Practical/pragmatic", "Historical", "Cultural"
-]
-
 
 class Plan(BaseModel):
     """The answer of step 1: five choices, each with a reason."""
 
-    tone: Tone
+    tone: Literal["Neutral", "Respectful", "Assertive/Critical", "Inquisitive"]
     justification_tone: Line = ""
-    style: Style
+    style: Literal["Academic", "Colloquial", "Socratic", "Logical", "Rhetorical"]
     justification_style: Line = ""
-    approach_strategy: Approach
+    approach_strategy: Literal["Comprehensive", "Focused", "Principled", "Free"]
     justification_approach: Line = ""
-    type_of_arguments: Type
+    type_of_arguments: Literal["Logical", "Ethical", "Emotional", "Analogical"]
     justification_type: Line = ""
-    perspective: Perspective
+    perspective: Literal[
+        "Economic", "Ethical/Moral", "Scientific", "Practical/pragmatic", "Historical", "Cultural"
+    ]
     justification_perspective: Line = ""
 
 

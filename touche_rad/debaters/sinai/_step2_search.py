@@ -26,7 +26,6 @@ from touche_rad.models.prompts import Thesis
 from touche_rad.plugins import TOPIC_DEPTH, ArgumentIndex, Retriever
 from touche_rad.text import clean, plain_words
 
-FieldToLook = Literal["SUPPORT", "ATTACK"]
 MAX_LETTERS: Final = 600
 
 
@@ -34,7 +33,7 @@ class Query(BaseModel):
     """One search: an idea of the opponent, and the field to search."""
 
     opponent_idea: Paragraph = Field(min_length=1)
-    field_to_look: FieldToLook = "ATTACK"
+    field_to_look: Literal["SUPPORT", "ATTACK"] = "ATTACK"
     justification: Line = ""
 
 
@@ -129,7 +128,7 @@ class Retrieved:
     options: SearchOptions = SearchOptions()
 
     @property
-    def goal(self) -> FieldToLook:
+    def goal(self) -> Literal["SUPPORT", "ATTACK"]:
         """Which of the two strategies is not chained."""
         return "ATTACK" if self.options.turned else self.query.field_to_look
 

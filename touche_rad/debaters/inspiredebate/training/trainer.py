@@ -87,7 +87,7 @@ def train_dpo(
 ) -> Mapping[str, Any]:
     """Train an adapter on preference pairs."""
     _check_files(sources)
-    if begins is not None:
+    if begins:
         folder = TrainingFolder(begins)
         base = str(folder.need_report()["recipe"]["base"])
         log.warning("the base model is the one that %s names: %s", folder.report, base)
