@@ -75,6 +75,14 @@ def test_a_null_is_left_out_of_the_citations(runs: Path) -> None:
     assert read_records(OUT) == read_records(runs / "simulations.jsonl")
 
 
+def test_a_misspelt_key_of_a_maxim_keeps_its_verdict(runs: Path) -> None:
+    rows = read_records(runs / "evaluations.jsonl")
+    turn = verdicts(rows[3])
+    turn["quality"] = turn.pop("Quality")
+    touche_rad("check --fix", run_file("wrong.jsonl", rows), "-o", OUT, out="repaired     ")
+    assert read_records(OUT) == read_records(runs / "evaluations.jsonl")
+
+
 def test_a_missing_verdict_is_marked_as_a_fallback(runs: Path) -> None:
     rows = read_records(runs / "evaluations.jsonl")
     verdicts(rows[3])["Quality"] = {"score": None, "explanation": "", "milliseconds": 7}
