@@ -48,7 +48,7 @@ def test_an_f1_is_possible_if_nearly_all_turns_have_a_label() -> None:
 def test_with_few_labelled_debates_there_is_no_interval() -> None:
     for labelled in (5, 6):
         row, *_ = corrected(*write_study(labelled=labelled))["rows"]
-        assert (row["yes_low"] is None) == (labelled == 5)
+        assert (row["low"] is None) == (labelled == 5)
 
 
 def test_every_interval_contains_its_value_and_lies_between_0_and_1() -> None:
@@ -96,8 +96,9 @@ def test_missing_verdicts_are_noes_and_reported() -> None:
     _, second, rest = run.read_text().split("\n", 2)
     run.write_text("\n".join(["{}", second.replace('{"score"', '{"x"', 1), rest]))
     report = corrected(run, labels)
-    assert report["rows"][1]["judge_yes"] == pytest.approx(JUDGED[5:].sum() / 200)
-    lost, missing = report["warnings"]
+    assert report["rows"][2]["judge_yes"] == pytest.approx(JUDGED[5:].sum() / 200)
+    assert "missing or lost debates, which count as no: judge 1" in str(report["notes"])
+    lost, missing, *_ = report["notes"]
     assert lost.startswith("judge: lost debate: line 1, labels.jsonl line 1: 20 ")
     assert missing.startswith(
         "judge: missing verdict: line 2, labels.jsonl line 2, turn 1, quantity: 1 "
@@ -115,7 +116,8 @@ def test_labels_that_are_no_random_sample_are_named(chosen: bool) -> None:
                 turn["quality"] = turn["quality"] or None
         run_file(labels, lines)
     report = corrected(run, labels)
-    assert [text.split(": ")[1] for text in report["warnings"]] == ["quality"] * chosen
+    named = [text.split(": ")[1] for text in report["notes"] if "no random sample" in text]
+    assert named == ["quality"] * chosen
 
 
 def test_labels_without_a_label_cannot_correct() -> None:

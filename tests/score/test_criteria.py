@@ -124,14 +124,15 @@ def test_a_run_of_other_criteria_is_refused() -> None:
 
 def test_shares_and_means_are_corrected_by_kind() -> None:
     run_file("labels.jsonl", [LABELS] * 8 + [[{}] * 4] * 4)
-    rows = {row["maxim"]: row for row in score("right.jsonl labels.jsonl --correct")["rows"]}
+    report = score("right.jsonl labels.jsonl --correct")
+    assert report["labelled"] == {"right": 32}
+    rows = {row["maxim"]: row for row in report["rows"][1:]}
     categories = [f"kind_of: {name}" for name in ("causal", "example", "none")]
     assert list(rows) == ["clear", "strong", *categories]
     # The mean of 1, 2, 3, 3, where 1 is 0 and 3 is 1, and the shares of the categories.
     for key, value in zip(rows, (0.5, 5 / 8, 0.5, 0.25, 0.25), strict=True):
         assert rows[key]["yes"] == rows[key]["judge_yes"] == pytest.approx(value)
-        assert rows[key]["labelled"] == 32
-        assert rows[key]["yes_low"] < value < rows[key]["yes_high"]
+        assert rows[key]["low"] < value < rows[key]["high"]
     assert [key for key in rows if rows[key]["f1"] is not None] == ["clear"]
 
 
@@ -186,7 +187,7 @@ def test_turns_on_which_people_disagree_are_counted() -> None:
     turns[2] |= {"strong": None, "annotators": {"ana": 1, "ben": 3}}
     run_file("labels.jsonl", [turns] * DEBATES)
     rows = score("judge.jsonl labels.jsonl --correct")["rows"]
-    assert [row["unsettled"] for row in rows] == [0, DEBATES, 0, 0, 0]
+    assert [row["unsettled"] for row in rows] == [None, 0, DEBATES, 0, 0, 0]
     left_out = f"strong: {DEBATES} turns left out: people disagree"
     touche_rad(f"{SCORE} --correct", out=left_out)
     data = report("judge.jsonl --labels labels.jsonl")["report"]

@@ -247,14 +247,31 @@ def test_labels_of_some_turns_are_corrected_by_a_judge() -> None:
     assert score(words[0], words[2], "--correct")["rows"] == of_team1
     run_file("labels.jsonl", lines[CLAIMS:])  # those of team 1
     rows = score(words[0], words[2], "--correct")["rows"]
-    limits = [(row["yes_low"], row["yes_high"]) for row in rows]
-    assert limits == [pytest.approx((row["low"], row["high"])) for row in of_team1[1:]]
-    assert [row["debates"] for row in rows] == [20] * 4
+    assert rows[1:] == [pytest.approx(row) for row in of_team1[1:]]
     part = read_records(words[0])[:-1]
     run_file("missing.jsonl", part)
     run_file("lost.jsonl", [*part, {}])
     rows = score("missing.jsonl", "lost.jsonl", words[2], "--correct")["rows"]
-    assert [{**row, "run": "lost"} for row in rows[:4]] == rows[4:]
+    assert [{**row, "run": "lost"} for row in rows[:5]] == rows[5:]
+
+
+def test_what_a_run_lost_is_corrected_in_one_way_however_labels_are_matched() -> None:
+    """By words as those of several runs, by words or by place as those of one, or with a gap."""
+    lines = read_records("team1.judged.jsonl")
+    run_file("lost.jsonl", [*lines[:-1], {}])
+    labels = read_records("labels.jsonl")[CLAIMS:]
+    labels[::3] = [[{"words": turn["words"]} for turn in turns] for turns in labels[::3]]
+    pooled = [[{**turn, "criteria": "grice"} for turn in turns] for turns in labels]
+    by_place = [[{**turn, "words": ""} for turn in turns] for turns in labels]
+    shown = set()
+    for variant in (pooled, labels, by_place, [*by_place[:-1], []]):
+        run_file("few.jsonl", variant)
+        report = score("lost.jsonl", "few.jsonl", "--correct")
+        assert report["debates"] == {"lost": f"29 of {CLAIMS}"}
+        shown.add(str([(row["judge_yes"], row["yes"]) for row in report["rows"]]))
+        shown_lines = touche_rad("score lost.jsonl few.jsonl --correct").out.splitlines()
+        assert max(map(len, shown_lines)) <= 80
+    assert len(shown) == 1
 
 
 def test_a_run_without_labels_is_named() -> None:

@@ -102,7 +102,6 @@ def score_command(options: ScoreOptions) -> int:
         of_origins,
     )
     from touche_rad.score.naming import named
-    from touche_rad.score.shares import ShareReport
     from touche_rad.score.validation import CollectedErrors
 
     truth = options.paths[-1]
@@ -113,12 +112,6 @@ def score_command(options: ScoreOptions) -> int:
     refused: dict[str, str] = report.refused
     runs = options.paths[:-1] if report.truth else options.paths
     scored = {name: path for name, path in named(runs).items() if name not in refused}
-    if options.correct and not isinstance(report, ShareReport):
-        from touche_rad.score.corrected import correct
-
-        if options.output or options.pairs:
-            raise OptionError("--correct cannot be used with -o or --pairs")
-        report = correct(report)
     written: list[Path] = []
     if options.output:
         from touche_rad.score import JudgementReport, export
@@ -167,7 +160,7 @@ def score_runs(
 ) -> Report | ContestReport | AgreementReport:
     """Score the runs of the options against the truth, the last path."""
     from touche_rad import files
-    from touche_rad.score import Policy, ProblemKind, kind_of, score
+    from touche_rad.score import JudgementReport, Policy, ProblemKind, kind_of, score
     from touche_rad.score.people import are_debaters, score_people
 
     *runs, truth = options.paths
@@ -241,10 +234,16 @@ def score_runs(
                 measures=options.measure,
                 **how,
             )
-        # Labels of other runs, too, are of several debaters, who are corrected in one way.
-        kinds = {problem.kind for problem in report.problems}
-        if not (options.correct and ProblemKind.OTHER_LABELS in kinds):
+        if not (options.correct and isinstance(report, JudgementReport)):
             return report
+        # Labels of other runs, too, are of several debaters.
+        if ProblemKind.OTHER_LABELS not in {problem.kind for problem in report.problems}:
+            from touche_rad.score.corrected import correct
+
+            _refuse(options, ("output",), "--correct")
+            return correct(
+                report, compare=options.pairs, samples=options.samples, seed=options.seed
+            )
     _refuse(options, ("strict", "exclude", "output"), "labels of several debaters")
     how["compare"] = options.pairs
     return score_people(runs, truth, correct=options.correct, **how)

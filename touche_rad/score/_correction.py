@@ -14,7 +14,7 @@ Turns of one debate are alike, so each error is summed by debate.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,6 +40,10 @@ _UNLIKELY: Final = 3.0
 
 Scores = Mapping[str, float | None]
 """The judge's scores of a turn, by the key of the criterion; of a category, its place."""
+
+
+JudgeFigures = dict[str, Any]
+"""The fields of a row that are of its judge: `judge_yes`, and `f1` with its interval."""
 
 
 class TurnAnswers(NamedTuple):
@@ -158,6 +162,20 @@ def f1(sample: JudgedTurns) -> Mean | None:
     value = 2 * right.value / total if total else 0.0
     errors_of_total = judged_yes.parts + right.parts + missed.parts
     return Mean(value, (2 * right.parts - value * errors_of_total) / (total or 1.0))
+
+
+def judge_figures(share: AnswerShare, sample: JudgedTurns, expected: Floats) -> JudgeFigures:
+    """Return what the judge says of all turns that are `expected`, and its F1.
+
+    Scales and categories have no F1.
+    """
+    figures: JudgeFigures = {"judge_yes": float(sample.verdicts.sum() / expected.sum())}
+    mean = f1(sample) if share.criterion.answers.kind == "yes-no" else None
+    if mean is not None:
+        measured = interval(mean, sample)
+        low, high = measured.interval
+        figures |= {"f1": measured.value, "f1_low": low, "f1_high": high}
+    return figures
 
 
 def _product(first: Mean, second: Mean) -> Mean:

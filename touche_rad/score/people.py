@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -22,7 +23,7 @@ from touche_rad.files.labels import Labels, digests, say_unsettled
 from touche_rad.files.records import records
 from touche_rad.samples import SAMPLES
 from touche_rad.score import _correction as correction
-from touche_rad.score._correction import Scores, TurnAnswers
+from touche_rad.score._correction import JudgeFigures, Scores, TurnAnswers
 from touche_rad.score.conversations import (
     ClaimTopic,
     DebateOfRun,
@@ -43,10 +44,12 @@ from touche_rad.score.rates import (
 from touche_rad.score.reference import (
     NO_TEXTS,
     NO_TEXTS_FIX,
+    Labelled,
     Policy,
     known_reference,
     read_truth,
 )
+from touche_rad.score.result import MEAN
 from touche_rad.score.shares import ShareReport, present_debates, share_report
 from touche_rad.score.significance import (
     FEWEST_FOR_INTERVAL,
@@ -128,10 +131,7 @@ def score_people(
     labels_of: defaultdict[tuple[str, ...], list[Sequence[Labels]]] = defaultdict(list)
     for texts, labels_of_debate in zip(reference.turns, labels, strict=True):
         labels_of[tuple(texts)].append(labels_of_debate)
-    labelled = [criterion for criterion in all_criteria if has_label(criterion, *chain(*labels))]
-    if not labelled:
-        raise InputError(truth, "no turn has a label")
-    criteria = all_criteria.replace(criteria=tuple(labelled))
+    criteria = labelled_criteria(all_criteria, labels, truth)
 
     def read(tag: str, path: Path) -> LabelledDebates:
         debates = []
@@ -161,23 +161,81 @@ def score_people(
 
     refused: dict[str, str] = {}
     debates_of = each_run(paths, read, refused)
-    topics, turns_of, expected_of, sizes, problems = _by_claim(debates_of, criteria)
+    return people_report(
+        debates_of,
+        truth,
+        all_criteria,
+        criteria,
+        correct=correct,
+        refused=refused,
+        baselines=baseline_names(baselines, paths),
+        verdicts=lambda: rows_of_labels(
+            {tag: paths[tag] for tag in debates_of if tag not in refused},
+            truth,
+            all_criteria,
+            policy,
+        ),
+        compare=compare,
+        samples=samples,
+        seed=seed,
+    )
+
+
+def people_report(
+    debates_of: Mapping[str, LabelledDebates],
+    truth: Path,
+    all_criteria: Criteria,
+    criteria: Criteria,
+    *,
+    correct: bool,
+    refused: dict[str, str],
+    baselines: Sequence[str],
+    samples: int,
+    seed: int,
+    notes: Sequence[str] = (),
+    **fields: Any,
+) -> ShareReport:
+    """Return people's answers to the debates of each run; what a run lost counts as no.
+
+    Args:
+        debates_of: The debates of each run by name, with what judge and people say of them.
+        truth: The file of labels.
+        all_criteria: What the verdicts are on.
+        criteria: Those that have labels.
+        correct: Whether the verdicts correct the labels.
+        refused: The runs that are left out, and why; more may be added.
+        baselines: The names of the runs that are baselines.
+        samples: Number of bootstrap samples of claims.
+        seed: Random seed of the bootstrap.
+        notes: What is known of the runs.
+        fields: Further fields of the report.
+    """
+    topics, turns_of, expected_of, sizes, problems = _by_claim(debates_of, criteria, correct)
+    shares_of_criteria = answer_shares(criteria)
     figures = {}
+    of_judges: dict[tuple[str, str], JudgeFigures] = {}
     unsettled = {}
     labelled_turns = dict.fromkeys(debates_of, 0)
     labelled_claims: set[int] = set()
-    notes: list[str] = []
+    notes = [*notes]
     runs_of: defaultdict[str, list[str]] = defaultdict(list)
     for run, (tag, turns) in enumerate(zip(debates_of, turns_of, strict=True)):
         expected = expected_of[run]
-        shares = {share: correction.judged_turns(share, turns) for share in answer_shares(criteria)}
+        shares = {share: correction.judged_turns(share, turns) for share in shares_of_criteria}
         if not turns and expected.any():
             draws = resampled_sums(0 * expected, samples, seed)
             figures[tag] = with_mean(dict.fromkeys(shares, Measured(0.0, draws)))
             continue
         if not all(sample.labelled.any() for sample in shares.values()):
-            refused[tag] = f"{tag}: the labels are on claims of few runs"
+            refused[tag] = f"{tag}: no label is on a debate of the run that counts"
             continue
+        # People may have labelled what only the judge lost: its missing verdicts are noes.
+        lost_turns = [
+            turn._replace(debate=len(expected) + place)
+            for place, (debate, turns_of_debate) in enumerate(debates_of[tag])
+            if not debate.turns
+            for turn in turns_of_debate
+        ]
         of_run = {}
         in_own_order = {}
         counts = {}
@@ -197,7 +255,13 @@ def score_people(
             notes += sample.contradictions(f"{tag}: {share.key}")
             counts[share.criterion.key] = sample.labelled.sum()
             labelled_claims.update(sample.debates[sample.labelled])
+            if correct:
+                judged = correction.judged_turns(share, [*turns, *lost_turns])
+                of_judges[tag, share.key] = correction.judge_figures(share, judged, expected)
         figures[tag] = with_intervals(with_mean(of_run), with_mean(in_own_order))
+        of_judge = [of_judges[tag, share.key] for share in shares if correct and not share.category]
+        if of_judge:
+            of_judges[tag, MEAN] = {"judge_yes": fmean(row["judge_yes"] for row in of_judge)}
         is_labelled = np.any([sample.labelled for sample in shares.values()], axis=0)
         labelled_turns[tag] = int(is_labelled.sum())
         unsettled[tag] = correction.count_unsettled(turns, criteria)
@@ -223,20 +287,18 @@ def score_people(
         len(labelled_claims),
         truth=str(truth),
         is_corrected=correct,
+        of_judges=of_judges,
         unsettled=unsettled,
         refused=refused,
-        baselines=[tag for tag in baseline_names(baselines, paths) if tag in figures],
+        baselines=[tag for tag in baselines if tag in figures],
         criteria=criteria,
-        verdicts=lambda: rows_of_labels(
-            {tag: paths[tag] for tag in figures}, truth, all_criteria, policy
-        ),
         labelled=labelled_turns,
         problems=problems,
         notes=notes,
-        compare=compare,
         samples=samples,
         seed=seed,
         **sizes,
+        **fields,
     )
 
 
@@ -250,6 +312,14 @@ def rows_of_labels(
     for name, path in runs.items():
         report = score_judgements({name: path}, truth, criteria=criteria, policy=policy, samples=1)
         yield from report.unit_rows("turn")
+
+
+def labelled_criteria(criteria: Criteria, labels: Labelled, truth: Path) -> Criteria:
+    """Return the criteria on which any turn has a label."""
+    labelled = [criterion for criterion in criteria if has_label(criterion, *chain(*labels))]
+    if not labelled:
+        raise InputError(truth, "no turn has a label")
+    return criteria.replace(criteria=tuple(labelled))
 
 
 def has_label(criterion: Criterion, *turns: Labels) -> bool:
@@ -281,7 +351,7 @@ def _read_debates(
 
 
 def _by_claim(
-    debates_of: Mapping[str, LabelledDebates], criteria: Criteria
+    debates_of: Mapping[str, LabelledDebates], criteria: Criteria, correct: bool
 ) -> tuple[list[ClaimTopic], list[list[TurnAnswers]], Floats, dict[str, Any], Problems]:
     """Return the claims, and the turns of each run, numbered by the claims of their debates.
 
@@ -289,11 +359,18 @@ def _by_claim(
     should have by claim, how many debates and turns it has, and its problems.
     """
     # All turns that there are count as yes here: what is expected and lost counts as no.
-    yes = dict.fromkeys(criteria.keys, Verdict(score=1.0, answer="yes"))
+    yes = Verdict(score=1.0, answer="yes")
     pairs_of_runs = []
     turns_by_content = []
     for debates in debates_of.values():
-        pairs_of_runs.append([(debate, [yes] * len(turns)) for debate, turns in debates])
+        pairs = []
+        for debate, turns in debates:
+            verdicts = []
+            for turn in turns:
+                known = [key for key in criteria.keys if turn.scores.get(key) is not None]
+                verdicts.append(dict.fromkeys(known if correct else criteria.keys, yes))
+            pairs.append((debate, verdicts))
+        pairs_of_runs.append(pairs)
         # Of copies, the same one counts in any order.
         in_order = sorted(debates, key=lambda pair: str(pair[1]))
         turns_by_content.append({content_of(debate.turns): turns for debate, turns in in_order})

@@ -51,6 +51,7 @@ from touche_rad.score.result import MEAN, MISSING_OR_LOST, RunFault
 from touche_rad.score.significance import Figures, Floats, rank, with_intervals
 from touche_rad.score.tables import (
     INTERVAL,
+    Columns,
     Notes,
     Part,
     Table,
@@ -59,6 +60,15 @@ from touche_rad.score.tables import (
 from touche_rad.score.units import Row, turn_rows
 from touche_rad.score.validation import OTHER_ORDER, check, read_inputs
 from touche_rad.score.words import faults_in_words, number
+
+_CORRECTED: Columns = {
+    "{maxim}": "criterion",
+    "{judge_yes:.3f}": "judge",
+    "{yes:.3f}": "people",
+    SHORT_INTERVAL: INTERVAL,
+    "{f1:.3f}": "F1",
+    "[{f1_low:.3f}, {f1_high:.3f}]": INTERVAL,
+}
 
 
 class YesRow(FrozenRecord):
@@ -71,6 +81,12 @@ class YesRow(FrozenRecord):
     high: float | None
     unsettled: int | None = None
     """Turns on which people disagree and that have no label; they are left out."""
+    judge_yes: float | None = None
+    """What the judge says, where people's answers are estimated from it and few labels."""
+    f1: float | None = None
+    """The F1 that the judge would have if all turns were labelled; None of scales, categories."""
+    f1_low: float | None = None
+    f1_high: float | None = None
 
 
 class ShareReport(Report):
@@ -130,16 +146,17 @@ class ShareReport(Report):
     def parts(self) -> Iterator[Part]:
         """Yield the shares of one run by criterion, or those of several by run."""
         yield self.sentences()
-        if len(self.runs) == 1:
-            numbers = [f"{of_runs[self.runs[0]]} {what}" for what, of_runs in self.counts.items()]
-            columns = {
-                "{maxim}": ", ".join(numbers),
-                "{yes:.3f}": self.measure,
-                SHORT_INTERVAL: INTERVAL,
-            }
-            yield table(columns, self.rows)
-        else:
+        if len(self.runs) != 1:
             yield self.board()
+        for run in self.runs:
+            rows = [row for row in self.rows if row.run == run]
+            counts = ", ".join(f"{of_runs[run]} {what}" for what, of_runs in self.counts.items())
+            if self.is_corrected:
+                yield [f"{run}: {counts}"]
+                yield table(_CORRECTED, rows)
+            elif len(self.runs) == 1:
+                columns = {"{maxim}": counts, "{yes:.3f}": self.measure, SHORT_INTERVAL: INTERVAL}
+                yield table(columns, rows)
         yield from self.pair_table()
         yield self.notes
         yield Notes([*rank_notes(self), self.source, self.drawn("claims")])
@@ -164,7 +181,7 @@ class ShareReport(Report):
         if self.is_corrected:
             text += (
                 "; where there are none, estimated from the verdicts of the runs' judges: right "
-                "only if the labelled turns are a random sample"
+                "only if the labelled turns are a random sample; F1 is the judge's"
             )
             if categories_in_words(self.criteria):
                 text += "; each category is estimated alone, so the shares need not add up to 1"
@@ -175,6 +192,9 @@ class ShareReport(Report):
         fields = {"": "yes", "_low": "low", "_high": "high"}
         if self.truth:
             fields["_unsettled"] = "unsettled"
+        if self.is_corrected:
+            for name in ("judge_yes", "f1", "f1_low", "f1_high"):
+                fields[f"_{name}"] = name
         return self._records("maxim", MEAN, fields, self.counts)
 
     def board(self) -> Table:
@@ -444,6 +464,7 @@ def share_report(
     not_ranked: str = "",
     unsettled: Mapping[str, Mapping[str, int]] = MappingProxyType({}),
     present: Mapping[str, float] = MappingProxyType({}),
+    of_judges: Mapping[tuple[str, str], Mapping[str, float | None]] = MappingProxyType({}),
     **fields: Any,
 ) -> ShareReport:
     """Rank runs by the mean of their answers; categories have none.
@@ -486,6 +507,7 @@ def share_report(
                     high=high,
                     # The row may be the share of a category of a criterion.
                     unsettled=unsettled.get(tag, {}).get(maxim.partition(":")[0]),
+                    **of_judges.get((tag, maxim), {}),
                 )
             )
     return ShareReport(

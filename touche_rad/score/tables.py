@@ -88,7 +88,7 @@ class Table:
                 widest = max(_width([*columns[: self.name], *group]) for group in groups)
                 room = width - len(_GAP) - widest
             wrapper = _NameWrapper(max(room, _NARROWEST))
-            names[1:] = ["\n".join(map(str.rstrip, wrapper.wrap(name))) for name in names[1:]]
+            names[:] = ["\n".join(map(str.rstrip, wrapper.wrap(name))) for name in names]
 
         labels = columns[: self.name + 1]
         blocks = [labels]
