@@ -27,8 +27,7 @@ from touche_rad.text import count_words
 _BY_CLAIM: Final = (
     "What the runs’ judges say, not people. Claims on which the runs differ most are first. A cell "
     "opens its debate. “–”: the run has no debate on the claim, which counts as 0 if others count. "
-    "A claim has its number in --debates, or else its line in the run with the most debates "
-    "(of several, the first by name)."
+    "A claim has its line in the run with the most debates (of several, the first by name)."
 )
 _KAPPA: Final = (
     "Cohen’s kappa, weighted on scales, as the mean of the criteria, over the turns that both "

@@ -214,7 +214,7 @@ def write_report(
         lost_of_runs = [
             number if of_run else 0 for number, of_run in zip(lacking, judged, strict=True)
         ]
-    all_topics = sorted_topics(debates_of_runs, names_of_runs, inputs)
+    all_topics = sorted_topics(debates_of_runs, names_of_runs)
     all_topics.sort(key=lambda topic: topic.line)
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     texts_of_runs = responses_of(conversations, names_of_runs)

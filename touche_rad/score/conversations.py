@@ -112,23 +112,20 @@ class ClaimTopic:
     conversations: list[Conversation] = field(default_factory=list)
     runs: set[int] = field(default_factory=set)
     line: int = 0
-    """The number of the debate: its place in the input, or else in the first run that has it.
+    """The number of the debate: its place in the first run that has it, or else in the input.
 
-    A debate that the input does not have, or whose place is taken, has a free number.
+    A debate whose place is taken has a free number.
     """
     name: str = ""
-    """Its id in this run; without an id of its own, it is named after the number."""
+    """Its id there; without an id of its own, it is named after the number."""
 
 
-def topics(debates: Iterable[DebateOfRun], inputs: Sequence[Debate] = ()) -> list[ClaimTopic]:
+def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
     """Group debates by their claims; a run's further debate on a claim makes another topic.
 
     A debate without a claim, as responses have none, has that of one that begins like it.
     """
     debates = list(debates)
-    places_in_input: dict[str, list[int]] = {}
-    for place, debate in enumerate(inputs, 1):
-        places_in_input.setdefault(debate.claim or debate.thesis, []).append(place)
     claims = {
         of_run.debate.thesis: of_run.debate.claim for of_run in debates if of_run.debate.claim
     }
@@ -151,16 +148,7 @@ def topics(debates: Iterable[DebateOfRun], inputs: Sequence[Debate] = ()) -> lis
             topics_of_claim = by_claim.setdefault(claim, [])
             topic = next((topic for topic in topics_of_claim if run not in topic.runs), None)
             if topic is None:
-                line = debate_of_run.line
-                name = "" if debate.id == f"debate-{line}" else debate.id
-                places = places_in_input.get(claim)
-                if places:
-                    line = places.pop(0)
-                elif inputs or line in names:  # an earlier run has another debate there
-                    line = max([len(inputs), *names]) + 1
-                if not name or name in names.values():
-                    name = f"debate-{line}"
-                names[line] = name
+                line, name = _number_and_name(debate, debate_of_run.line, names)
                 topic = ClaimTopic(claim, line=line, name=name)
                 topics_of_claim.append(topic)
             pair = topic, Conversation(debate.id, debate.turns)
@@ -172,14 +160,26 @@ def topics(debates: Iterable[DebateOfRun], inputs: Sequence[Debate] = ()) -> lis
     return [topic for topics_of_claim in by_claim.values() for topic in topics_of_claim]
 
 
-def sorted_topics(
-    debates: Sequence[DebateOfRun], runs: Sequence[str], inputs: Sequence[Debate] = ()
-) -> list[ClaimTopic]:
+def _number_and_name(debate: Debate, line: int, names: dict[int, str]) -> tuple[int, str]:
+    """Return the line and the id of a debate, or free ones if others have them.
+
+    They are added to the names by number.
+    """
+    name = "" if debate.id in (f"debate-{line}", f"claim-{line}") else debate.id
+    if line in names:
+        line = max(names) + 1
+    if not name or name in names.values():
+        name = f"debate-{line}"
+    names[line] = name
+    return line, name
+
+
+def sorted_topics(debates: Sequence[DebateOfRun], runs: Sequence[str]) -> list[ClaimTopic]:
     """Group debates by their claims, in an order that the order in the files does not decide.
 
     So the bootstrap samples are the same, and a run's debates on one claim stand beside the same
-    debates of other runs. The input numbers them, or else the run with the most debates, which also
-    names them.
+    debates of other runs. The run with the most debates numbers and names them, with an input, too:
+    so a file has the same names in all results.
     """
     sizes = Counter(of_run.run for of_run in debates)
     by_texts = sorted(
@@ -192,17 +192,22 @@ def sorted_topics(
             [verdict.score or 0.0 for turn in of_run.verdicts for verdict in turn.values()],
         ),
     )
-    return sorted(topics(by_texts, inputs), key=lambda topic: topic.claim)
+    return sorted(topics(by_texts), key=lambda topic: topic.claim)
 
 
 def absent_topics(topics: Sequence[ClaimTopic], inputs: Sequence[Debate]) -> list[ClaimTopic]:
     """Return the debates of the input that no run has."""
-    lines = {topic.line for topic in topics}
-    return [
-        ClaimTopic(debate.claim or debate.thesis, line=place, name=f"debate-{place}")
-        for place, debate in enumerate(inputs, 1)
-        if place not in lines
-    ]
+    names = {topic.line: topic.name for topic in topics}
+    present = Counter(topic.claim for topic in topics)
+    absent = []
+    for place, debate in enumerate(inputs, 1):
+        claim = debate.claim or debate.thesis
+        if present[claim]:
+            present[claim] -= 1
+        else:
+            line, name = _number_and_name(debate, place, names)
+            absent.append(ClaimTopic(claim, line=line, name=name))
+    return absent
 
 
 def content_of(turns: Iterable[Turn]) -> tuple[Content, ...]:

@@ -332,7 +332,7 @@ def shares_of_debates(
     judged = {debate.run for debate in debates if debate.verdicts}
     unjudged = {debate.run for debate in debates} - judged
     lost = [0 if run in unjudged else number for run, number in enumerate(lost)]
-    all_topics = sorted_topics([debate for debate in debates if debate.run in judged], tags, inputs)
+    all_topics = sorted_topics([debate for debate in debates if debate.run in judged], tags)
     counts, sizes, problems = count_verdicts(all_topics, tags, lost, criteria)
     for run, number_of_others in others.items():
         problems[tags[run], NOT_IN_INPUT] = number_of_others
@@ -375,7 +375,8 @@ def shares_of_debates(
         apart=[fault.run for fault in of_files],
         notes=[
             *faults_in_words(faults),
-            *([] if not_ranked else [*without_model(paths), *unknown_judge(paths)]),
+            *without_model(paths),
+            *([] if not_ranked else unknown_judge(paths)),
             *categories_in_words(criteria),
         ],
         compare=compare,
