@@ -78,6 +78,7 @@ def test_runs_without_ranks_say_why(runs: str, reason: str) -> None:
     ended = touche_rad(f"score --pairs {runs}", env={"COLUMNS": "120"})
     scored = " ".join(ended.out.split())
     assert scored.startswith(f"Not ranked: {reason}" if reason else "verbatim.length")
+    assert "judged without a language model" in scored
     code = 2 if reason else 0
     touche_rad(f"score --pairs --csv {runs}", code=code, err=reason)
     touche_rad(f"report {runs} grounded.jsonl -o page.html")  # the last one is not judged
@@ -95,6 +96,25 @@ def test_runs_without_a_status_may_be_of_several_judges() -> None:
     touche_rad("score", *DEBATERS, out="no run has a status")
     touche_rad("report", *DEBATERS, err="no run has a status")
     assert "no run has a status" not in touche_rad("score grounded").out
+
+
+def test_verdicts_on_debates_that_were_made_again_are_named() -> None:
+    """The status may be a stranger's: it alone names no file outside its folder to read."""
+    Path("far").mkdir()
+    for made_from in ("grounded", "verbatim"):
+        shutil.copy(f"{made_from}.jsonl", "debates.jsonl")
+        touche_rad(f"judge debates.jsonl -o {made_from}.j.jsonl")
+        touche_rad(f"judge debates.jsonl -o far/{made_from}.j.jsonl")
+    runs = "grounded.j.jsonl verbatim.j.jsonl"
+    warning = "j.jsonl: verdicts on an earlier debates.jsonl: judge it again"
+    for call in (
+        f"score {runs}",
+        f"report {runs} -o page.html",
+        "score far --debates debates.jsonl",
+        "report far debates.jsonl -o far.html",
+    ):
+        assert touche_rad(call, err=f"grounded.{warning}").err.count(warning) == 1
+    assert warning not in touche_rad("score far").err
 
 
 def test_one_debater_on_two_histories_has_two_numbers_on_the_same_claims() -> None:

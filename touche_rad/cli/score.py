@@ -127,7 +127,7 @@ def score_command(options: ScoreOptions) -> int:
     skipped = [error for error in bad.errors if Path(error.path) in scored.values()]
     if skipped:
         warnings.append(f"invalid lines of runs skipped: {len(skipped)}; the first: {skipped[0]}")
-    warnings += of_origins(scored)
+    warnings += of_origins(scored, [*options.paths, options.debates])
     if isinstance(report, ContestReport):
         warnings += judged_with_different_indexes(scored.values())
     for warning in warnings:

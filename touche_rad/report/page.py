@@ -174,7 +174,7 @@ def write_report(
     lost_of_runs = [
         len(source.lost) if source.kind is Kind.EVALUATIONS else 0 for source in sources
     ]
-    warnings = [*of_origins(files_of_runs), *unfinished_in(runs)]
+    warnings = [*of_origins(files_of_runs, [labels, policy.debates]), *unfinished_in(runs)]
     warnings += judged_with_different_indexes(
         source.path for source in sources if source.judgements
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
@@ -79,9 +80,13 @@ def judged_with_different_indexes(runs: Iterable[Path]) -> Iterator[str]:
         yield "the runs were judged with different indexes (or none): judge all with the same -i"
 
 
-def of_origins(runs: Mapping[str, Path]) -> Iterator[str]:
-    """Yield warnings of equal files, statuses of other files, other indexes, and seeds alone."""
+def of_origins(runs: Mapping[str, Path], named: Iterable[Path | None] = ()) -> Iterator[str]:
+    """Yield warnings of equal files, statuses of other files, other indexes, and seeds alone.
+
+    Also of verdicts on debates that were made again; `named` are further files that the user names.
+    """
     yield from equal_files(runs.values())
+    yield from on_earlier_debates(runs.values(), filter(None, [*runs.values(), *named]))
     indexes: dict[str, list[str]] = {}
     seeds: dict[str, dict[str, object]] = {}
     for name, path in runs.items():
@@ -105,6 +110,29 @@ def of_origins(runs: Mapping[str, Path]) -> Iterator[str]:
             )
     if len(indexes) > 1:
         yield f"runs from different indexes: {'; '.join(map(names_of, indexes.values()))}"
+
+
+def on_earlier_debates(runs: Iterable[Path], named: Iterable[Path]) -> Iterator[str]:
+    """Yield a warning for each run with verdicts on other debates than its input has now.
+
+    The status may be a stranger's: an input that only it names is read in its folder only.
+    """
+    places_named = set(map(os.path.realpath, named))
+    for run in runs:
+        status = read_status(run)
+        words: Sequence[str] = status.get("command", ())
+        if status.get("verb") != "judge" or len(words) < 2:
+            continue
+        debates = Path(os.path.normpath(run.parent / words[0] / words[1]))
+        place = os.path.realpath(debates)
+        is_in_folder = Path(place).is_relative_to(os.path.realpath(run.parent))
+        if not (debates.is_file() and (is_in_folder or place in places_named)):
+            continue
+        if sha256_of(debates) != status.get("identity", {}).get("input"):
+            yield (
+                f"{run}: verdicts on an earlier {debates}: judge it again "
+                f"(touche-rad check {run} --input {debates} prints the command)"
+            )
 
 
 def equal_files(runs: Iterable[Path]) -> Iterator[str]:

@@ -230,12 +230,10 @@ def people_report(
             refused[tag] = f"{tag}: no label is on a debate of the run that counts"
             continue
         # People may have labelled what only the judge lost: its missing verdicts are noes.
-        lost_turns = [
-            turn._replace(debate=len(expected) + place)
-            for place, (debate, turns_of_debate) in enumerate(debates_of[tag])
-            if not debate.turns
-            for turn in turns_of_debate
-        ]
+        lost_turns = []
+        for number, (debate, turns_of_debate) in enumerate(debates_of[tag], len(expected)):
+            if not debate.turns:
+                lost_turns += [turn._replace(debate=number) for turn in turns_of_debate]
         of_run = {}
         in_own_order = {}
         counts = {}
