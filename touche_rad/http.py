@@ -200,7 +200,7 @@ async def send(
                 raise BadReply(
                     f"{request.place}: expected JSON, got {start!r}", fix="check the address"
                 ) from None
-            return value if read is None else read(value)
+            return read(value) if read else value
         except RequestError as error:
             tries += 1
             pause = policy.pause(tries, error, end)

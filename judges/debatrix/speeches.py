@@ -64,8 +64,8 @@ class SpeechEntry:
     number: int
     code: str
     text: str
-    part: int = 1
-    parts: int = 1
+    part: int
+    parts: int
     """Number of parts of a long speech; most speeches have one."""
 
     @property

@@ -15,8 +15,6 @@ from touche_rad.users.contest_views import task_view
 
 GENERAL: Final = "general"
 
-Scores = dict[str, float | None]
-
 
 class GricePanel:
     """Judges each side's speeches by the four maxims; the higher mean wins. Needs no model."""
@@ -38,13 +36,13 @@ class GricePanel:
 
     async def judge(self, contest: Contest) -> Outcome:
         """Judge every speech as the response to the speeches before it."""
-        scores: dict[str, Scores] = {}
+        scores: dict[str, dict[str, float | None]] = {}
         reasons: list[str] = []
         for speaker in contest.speakers:
             views = task_view(contest, speaker).views()
             judgements = await judge_turns(self._judge, views, self._criteria)
             # The mean of each criterion and of all; missing verdicts are left out.
-            means: Scores = {}
+            means: dict[str, float | None] = {}
             for key in self._criteria.keys:
                 of_turns = [
                     view.verdicts[key].score for view in judgements if key not in view.unscored

@@ -147,11 +147,10 @@ class PisaArguments(ArgumentIndex):
         if number is None:
             return []
         argument = self._store.at(number)
-        links = []
-        for from_role, to_role, linked_number in self._statements.linked(number):
-            linked = self._store.at(linked_number)
-            links.append(link_between(argument, from_role, linked, to_role))
-        return links
+        return [
+            link_between(argument, from_role, self._store.at(linked), to_role)
+            for from_role, to_role, linked in self._statements.linked(number)
+        ]
 
     @cached_property
     def _statements(self) -> Statements:

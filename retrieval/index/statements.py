@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain
 from pathlib import Path
 from typing import Any, Final
@@ -147,14 +147,12 @@ class Statements:
         self._members = mapped(folder / "members.npy")
         self._starts = mapped(folder / "starts.npy")
 
-    def linked(self, number: int) -> list[tuple[str, str, int]]:
-        """Return the arguments that share a statement: its role here and there, their number."""
-        links = []
+    def linked(self, number: int) -> Iterator[tuple[str, str, int]]:
+        """Yield the arguments that share a statement: its role here and there, their number."""
         for from_role, group in zip(ROLES, self._groups[number].tolist(), strict=True):
             if group < 0:
                 continue
             for member in self._members[self._starts[group] : self._starts[group + 1]].tolist():
                 linked, to_role = divmod(member, len(ROLES))
                 if linked != number:
-                    links.append((from_role, ROLES[to_role], linked))
-        return links
+                    yield from_role, ROLES[to_role], linked

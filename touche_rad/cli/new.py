@@ -9,14 +9,12 @@ from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, next_step, say
 from touche_rad.cli.program import command
 
-Kind = Literal["debater", "judge", "panel", "retriever", "criteria"]
-
 
 @opt.options
 class NewOptions:
     """The options of `new`."""
 
-    kind: Kind = opt.argument()
+    kind: Literal["debater", "judge", "panel", "retriever", "criteria"] = opt.argument()
     name: str = opt.argument()
     output: Path | None = opt.output(
         "New folder of the package, or file of the criteria. [default: ./NAME, or ./NAME.toml]",

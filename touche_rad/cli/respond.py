@@ -16,7 +16,6 @@ from touche_rad.debate import Debate
 from touche_rad.errors import OptionError, UserError
 from touche_rad.text import is_blank, printable
 
-Shape = Literal["responses", "simulations"]
 OWN_HISTORY: Final = (
     "each answer was made after the recorded answers, and stands after the debater's own earlier "
     "ones: a judge reads another history than in responses, so compare no score of the two"
@@ -34,7 +33,7 @@ class RespondOptions(opt.ModelOptions, opt.FileOptions):
     utterance: str | None = opt.option("Answer this message instead.", "--say", metavar="TEXT")
     explain: bool = opt.flag("Print the best candidates with their features, and the reason.")
     last_only: bool = opt.flag("Answer only the last turn of each debate.")
-    shape: Shape = opt.option(
+    shape: Literal["responses", "simulations"] = opt.option(
         "One response per line, or whole debates, where an answer stands after the debater's own "
         "earlier ones: a judge reads another history.",
         "--as",

@@ -54,11 +54,8 @@ FORMAT: Final = 1
 
 Unit = Literal["response", "user", "debate"]
 """What one verdict is on: a response, a message of the user, or a whole debate."""
-Probe = Literal["repeat", "order", "padding", "injection", "empty", "off-topic", "uncited"]
-"""A change of a response by `touche-rad audit`."""
 Text = Annotated[str, StringConstraints(strip_whitespace=True)]
 Sentence = Annotated[Text, StringConstraints(min_length=1)]
-Name = Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
 Key = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9_]{0,39}$")]
 
 
@@ -190,7 +187,9 @@ class Criterion(FrozenRecord, use_attribute_docstrings=True):
     or of the first of `each_answers`. People read `reminder`, and give the share by `answers`."""
     each_answers: Answered | None = None
     """The answers of a model on each part; by default yes and no."""
-    expect: Mapping[Probe, Value] = {}
+    expect: Mapping[
+        Literal["repeat", "order", "padding", "injection", "empty", "off-topic", "uncited"], Value
+    ] = {}
     """The answer that a change of the response must lead to, by the name of the audit's probe."""
     notes: Text = ""
     """Further advice for people who label."""
@@ -284,7 +283,7 @@ class CriteriaFile(BaseModel, frozen=True, extra="allow", use_attribute_docstrin
     __pydantic_extra__: dict[str, Criterion] = Field(init=False)
 
     format: Literal[1] = FORMAT
-    name: Name
+    name: Annotated[str, StringConstraints(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,39}$")]
     source: Text = ""
     """The publication that the questions are from."""
     unit: Unit = "response"

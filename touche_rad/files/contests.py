@@ -8,8 +8,8 @@ from pydantic import BeforeValidator
 
 from touche_rad.contest import Contest, Outcome
 from touche_rad.errors import newer_format
-from touche_rad.files.models import FileRecord, M, validate
-from touche_rad.files.records import FieldError, Line, drop_keys, dump, require_object
+from touche_rad.files.models import FileRecord, validate
+from touche_rad.files.records import B, FieldError, Line, drop_keys, dump, require_object
 from touche_rad.text import digest_of_text
 
 FORMAT: Final = 1
@@ -48,7 +48,7 @@ def contest_line(contest: Contest) -> str:
     return dump({"format": FORMAT, **contest.model_dump(mode="json")})
 
 
-def record_from(line: Line, model: type[M]) -> M:
+def record_from(line: Line, model: type[B]) -> B:
     """Read a contest or a panel's verdict."""
     record = require_object(line.value)
     problem = newer_format(record, FORMAT)

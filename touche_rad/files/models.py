@@ -8,10 +8,9 @@ a missing answer), the field's annotation says so.
 from __future__ import annotations
 
 import json
-from typing import Annotated, ClassVar, Final, Self, TypeVar
+from typing import Annotated, ClassVar, Final, Self
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     ModelWrapValidatorHandler,
@@ -22,12 +21,10 @@ from pydantic import (
 )
 
 from touche_rad.debate import OpenRecord
-from touche_rad.files.records import JsonObject, drop_keys, field_error
-
-M = TypeVar("M", bound=BaseModel)
+from touche_rad.files.records import B, JsonObject, drop_keys, field_error
 
 
-def validate(model: type[M], value: object, *, lenient: bool = False) -> M:
+def validate(model: type[B], value: object, *, lenient: bool = False) -> B:
     """Return a JSON value as a model; `lenient` records accept almost any value.
 
     Raises:

@@ -114,15 +114,13 @@ def _as_list(value: object, info: ValidationInfo) -> object:
 _MOST_CITATIONS: Final = 1000
 _MOST_TURNS: Final = 1000
 """Cited arguments of a response that are read of a request: a hundred times what anybody cites."""
-Citations = Annotated[tuple[Citation, ...], BeforeValidator(_as_list)]
-"""Cited arguments; null is none."""
 
 
 class _JudgedBody(LenientRecord):
     texts = ("content",)
 
     content: SkipJsonSchema[Any] = Field(None, exclude=True)
-    arguments: Citations = ()
+    arguments: Annotated[tuple[Citation, ...], BeforeValidator(_as_list)] = ()  # null is none
 
     def response(self, content: str) -> Response:
         """Return the response with this text."""

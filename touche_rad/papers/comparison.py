@@ -88,13 +88,12 @@ def _text(value: float | None, sign: str = "") -> str:
     return f"{value:{sign}.2f}".removesuffix(".00")
 
 
-def records_of(report: Printed) -> Records:
-    """Return everything that a report has for each run."""
-    records = [*report.records()]
+def records_of(report: Printed) -> Iterator[Mapping[str, Any]]:
+    """Yield everything that a report has for each run."""
+    yield from report.records()
     for value in report.to_json().values():
         if isinstance(value, list):
-            records += [record for record in value if isinstance(record, dict)]
-    return records
+            yield from (record for record in value if isinstance(record, dict))
 
 
 def compare(name: str, work: Reproduction, scores: Sequence[Records]) -> PaperComparison:

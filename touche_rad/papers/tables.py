@@ -14,7 +14,6 @@ import os
 import re
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import field
 from itertools import chain, product
 from pathlib import Path
 from typing import Final
@@ -136,11 +135,11 @@ class Reproduction:
     table: PaperTable
     data: Path
     out: Path
-    index: str = ""
-    model: str = ""
-    models: Mapping[str, str] = field(default_factory=dict)
+    index: str
+    model: str
+    models: Mapping[str, str]
     """The models of rows, by the paper's name of the model."""
-    votes: bool = False
+    votes: bool
     """Whether errors are those to each vote instead of the winner."""
     failed: tuple[PaperRow, ...] = ()
     """The rows whose commands failed; they have the paper's values only."""

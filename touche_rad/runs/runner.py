@@ -105,7 +105,7 @@ async def run_work(
         if shard:
             output.identity[SHARD] = str(shard)
         is_ours = out.is_file() and is_output_of(out, output.identity)
-        is_kept = options.keep_finished if shard is None else out.with_name(UNITS).is_file()
+        is_kept = out.with_name(UNITS).is_file() if shard else options.keep_finished
         if is_ours and is_kept and not (options.restart or output.log_path.exists()):
             return Status.model_validate(read_status(out))
         continues = not options.restart and is_begun(output.log_path, output.identity)
@@ -144,7 +144,7 @@ async def run_work(
             status = output.finish()
             # Last, so that the next call finishes a run that is killed before.
             if log:
-                log.finish(None if shard is None else out.with_name(UNITS))
+                log.finish(out.with_name(UNITS) if shard else None)
             return status
     except asyncio.CancelledError:
         output.stop("stopped", "stopped before the end")
@@ -249,7 +249,7 @@ class Output:
             self.journal = Journal[int](log)
             self.total = total
             self.resumed = len(self.journal.places)
-            self.units = range(total) if shard is None else shard.units(total)
+            self.units = shard.units(total) if shard else range(total)
             if not self.resumed:
                 if self.options.errors:
                     self.options.errors.unlink(missing_ok=True)

@@ -35,13 +35,13 @@ class Alignment:
     """A run's scores in the shape of the labels, and its problems."""
 
     scores: Scored
-    problems: tuple[Problem, ...] = ()
-    official: OfficialResult = OfficialResult.SAME
-    lost: int = 0
+    problems: tuple[Problem, ...]
+    official: OfficialResult
+    lost: int
     """Labelled debates without any verdict in the run."""
-    lengths: Sequence[Sequence[int]] = ()
+    lengths: Sequence[Sequence[int]]
     """The words of each judged text, if the run has the debates."""
-    claims: Sequence[str] = ()
+    claims: Sequence[str]
     """The claim of each labelled debate, as far as the run says it."""
 
 

@@ -153,9 +153,9 @@ class Report(Printed):
         leader = next(iter(runs))
         limits = between(rows[leader].low, rows[leader].high)
         sentence = f"{leader}: {what} {number(runs[leader])} {limits}".rstrip()
-        sentences = too_few(units, count)
-        if not sentences:
-            sentences = ranking_in_words(runs, baselines, what, self.comparisons, measure)
+        sentences = too_few(units, count) or ranking_in_words(
+            runs, baselines, what, self.comparisons, measure
+        )
         verb = "Ranked" if has_ranks else "Compared"
         ranked_as = [f"{verb} as {kind}."] if kind and len(self.runs) > 1 else []
         return [f"{sentence}.", *sentences, *ranked_as]

@@ -97,7 +97,7 @@ def ranking_in_words(
     what: str,
     comparisons: Sequence[RunComparison],
     measure: str,
-) -> list[str]:
+) -> Iterator[str]:
     """Say who leads, who does not differ significantly, and who beats each baseline.
 
     Args:
@@ -108,7 +108,6 @@ def ranking_in_words(
         measure: The measure of the values in the comparisons.
     """
     difference = by_pair(comparisons, measure)
-    sentences: list[str] = []
 
     def differing(run: str, against: str) -> str:
         """Name the other measures in which a run differs significantly from another one."""
@@ -120,8 +119,10 @@ def ranking_in_words(
         ]
         return f"significantly different on {names_of(measures)}" if measures else ""
 
-    def compare(names: Iterable[str], against: str, value: float, description: str) -> None:
-        """Add a sentence for all runs that relate to another one in the same way."""
+    def compare(
+        names: Iterable[str], against: str, value: float, description: str
+    ) -> Iterator[str]:
+        """Yield a sentence for all runs that relate to another one in the same way."""
         groups: dict[str, list[str]] = {}
         for run in names:
             row = difference(run, against)
@@ -140,7 +141,7 @@ def ranking_in_words(
                     detail = tested(row) if len(group) == 1 else f"{run} {tested(row)}"
                     details.append(", ".join(filter(None, [detail, differing(run, against)])))
             parts = [f"{are(group, _DETAILED)} {relation} {description}", "; ".join(details)]
-            sentences.append(f"{': '.join(filter(None, parts))}.")
+            yield f"{': '.join(filter(None, parts))}."
 
     if len(runs) > 1:
         leader, second, *_ = runs
@@ -159,11 +160,10 @@ def ranking_in_words(
         for run in tied[1:] or [second]:
             on_measures = differing(run, leader)
             lead += f"; {run} is {on_measures}" if on_measures else ""
-        sentences.append(f"{lead}.")
-        compare(others, leader, runs[leader], leader)
+        yield f"{lead}."
+        yield from compare(others, leader, runs[leader], leader)
     for baseline, value in baselines.items():
-        compare(runs, baseline, value, f"the baseline {baseline} ({number(value)})")
-    return sentences
+        yield from compare(runs, baseline, value, f"the baseline {baseline} ({number(value)})")
 
 
 def too_few(units: str, count: int) -> list[str]:

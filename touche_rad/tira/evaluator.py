@@ -38,14 +38,15 @@ from touche_rad.score.words import number
 from touche_rad.text import count_words, is_blank
 from touche_rad.tira.input import configured_turns, find_input
 
-Warn = Callable[[str], None]
 """Prints a warning on a run."""
 EVALUATIONS: Final = "evaluations.jsonl"
 _SAMPLES: Final = 100
 """Bootstrap samples; the measures on TIRA have no intervals."""
 
 
-def evaluate_judges(run: Path, truths: Path, out: Path, warn: Warn, *, strict: bool) -> str:
+def evaluate_judges(
+    run: Path, truths: Path, out: Path, warn: Callable[[str], None], *, strict: bool
+) -> str:
     """Score a judge's evaluations against labels, write the measures, and return the mean F1.
 
     With `strict`, refuse what the official scorer refuses; otherwise a missing verdict is a no.
@@ -83,7 +84,7 @@ def evaluate_debaters(
     out: Path,
     judge: Configured[LoadedJudge],
     services: Services,
-    warn: Warn,
+    warn: Callable[[str], None],
 ) -> str:
     """Let a judge score a debater's simulations, write its shares of yes, and return their mean."""
     simulations = find_input(run, DEBATES - {Kind.RESPONSES})
@@ -162,7 +163,7 @@ def evaluate_debaters(
     )
 
 
-def _warn_of(bad: files.BadLines, warn: Warn) -> None:
+def _warn_of(bad: files.BadLines, warn: Callable[[str], None]) -> None:
     """Say how many lines of a run are invalid, or on other debates: they are lost debates."""
     if bad.count:
         warn(f"lines that count as lost debates: {bad}")

@@ -21,7 +21,6 @@ from touche_rad.models.endpoint import parse_address
 from touche_rad.records import FrozenRecord
 
 SubTask = Literal[1, 2]
-User = Literal["own", "official"]
 COLLECTIONS: Final = Path("docker", "collection")
 """The folder in the repository from which an image takes a collection; git ignores its content."""
 PLUGINS: Final = Path("docker", "plugins")
@@ -42,7 +41,7 @@ class Software(FrozenRecord):
     sub_task: SubTask
     command: Line
     """The command in the container; it reads `$inputDataset` and writes to `$outputDir`."""
-    user: User | None = None
+    user: Literal["own", "official"] | None = None
     """Sub-task 1: who speaks to the debater, our simulated user or the organisers'."""
     build: Line = ""
     """Options of `docker build`, separated by spaces."""

@@ -40,7 +40,7 @@ class UserChoice:
 
     def without_endpoint(self) -> UserChoice:
         """Return the user, or its fallback if it calls an endpoint of its own."""
-        return self if self.endpoint is None else replace(self, make=self.fallback, endpoint=None)
+        return replace(self, make=self.fallback, endpoint=None) if self.endpoint else self
 
     def fallback(self, services: Services) -> RuleUser:
         """Make the fallback: the user by rules."""

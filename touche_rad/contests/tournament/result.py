@@ -118,17 +118,16 @@ class Tournament(Printed, allow_inf_nan=False):
         yield Table(heads, rows)
         yield [*self.notes(), *too_few("claims", self.claims), *self.fallbacks()]
 
-    def notes(self) -> list[str]:
+    def notes(self) -> Iterator[str]:
         """Say what was played, who judged, and which debates do not count."""
         claims = count_of(self.claims, "claim")
         judge = f"{self.judge} {self.judge_index}".rstrip()
         note = f"{self.debates} debates on {claims}, judged by {judge}"
         if self.pro_share is not None:
             note += f"; the side for the claim won {format_share(self.pro_share)}, ties as halves"
-        notes = [note]
+        yield note
         if self.undecided:
-            notes.append(f"{self.undecided} debates have no verdict and do not count")
-        return notes
+            yield f"{self.undecided} debates have no verdict and do not count"
 
     def fallbacks(self) -> Iterator[str]:
         """Yield a line for each debater with fallbacks."""

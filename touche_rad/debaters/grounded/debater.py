@@ -50,12 +50,12 @@ class Quotable:
 
     argument: Argument
     quoted: str
-    path: tuple[str, ...] = ()
-    opposed: bool = False
+    path: tuple[str, ...]
+    opposed: bool
     """Whether it is known that the argument opposes the user."""
-    likeness: float = 0.0
+    likeness: float
     """How much of the topic words of the user and of the argument are the same; 0 by chance."""
-    meant: bool = False
+    meant: bool
     """Whether the argument has the topic that the user means, also without common words."""
 
 
@@ -177,7 +177,7 @@ class Grounded:
         room = max(1, self.options.max_words - longest_frame)
         # Whether an argument opposes the user: a stance model knows it of every argument, the
         # words only of one that attacks nearly what the user says.
-        side = SIDE if self._stance is None else AGAINST
+        side = AGAINST if self._stance else SIDE
         message = content(queries.message)
         # Clear quotations, unclear ones, cut ones, and contradictory ones: the first of these that
         # has any is used.

@@ -41,7 +41,7 @@ class EvidencePiece:
     @property
     def with_claim(self) -> str:
         """The text, and the claim that an argument may point to."""
-        return self.text if self.argument is None else text_with_claim(self.argument)[:MAX_TEXT]
+        return text_with_claim(self.argument)[:MAX_TEXT] if self.argument else self.text
 
 
 def arguments_of(pieces: Iterable[EvidencePiece]) -> list[Argument]:

@@ -56,9 +56,9 @@ class RetrievedArgument:
 class Recall:
     """The result of retrieval: E, the means, S_prior and E_prior."""
 
-    keywords: Sequence[str] = ()
-    coarse: int = 0
-    evidence: Sequence[RetrievedArgument] = ()
+    keywords: Sequence[str]
+    coarse: int
+    evidence: Sequence[RetrievedArgument]
     means: Mapping[Scheme, float] | None = None
     schemes: Sequence[Scheme] = ()
     prior: Sequence[RetrievedArgument] = ()

@@ -226,7 +226,7 @@ class Revised:
             return self.attempts[-1]
         return max(
             reversed(self.attempts),
-            key=lambda attempt: -1 if attempt.verdict is None else attempt.verdict.met,
+            key=lambda attempt: attempt.verdict.met if attempt.verdict else -1,
             default=Attempt(Candidate("")),
         )
 

@@ -135,7 +135,6 @@ def _of_outcomes(
             yield ScoredAnswer(sample, scores, digest([sample.topic]), f"{path.name}#{number}")
 
 
-Pairing = Literal["context", "sides"]
 _ROUNDING: Final = 1e-9
 _MADE_OF_OTHERS: Final = frozenset(("subjective", "objective", "total", "general"))
 """Scores that panels compute from other dimensions; they would count these twice."""
@@ -149,7 +148,7 @@ class Rule:
     """The dimensions that count; all if empty."""
     margin: float = 0.0
     """Minimum difference of the mean of these dimensions."""
-    pairing: Pairing = "context"
+    pairing: Literal["context", "sides"] = "context"
     score: Scope = "round"
     """The scores of outcomes: those of an answer's round, or of the debate."""
 

@@ -83,7 +83,7 @@ class Annotation(BaseModel, frozen=True):
     def level(self, scheme: Scheme) -> Level:
         """Return the one label of a scheme: none where the text does not use it."""
         mark = self.marks.get(scheme)
-        return Level.NONE if mark is None else mark.level
+        return mark.level if mark else Level.NONE
 
 
 def collapsed(levels: Iterable[Level]) -> Level:
