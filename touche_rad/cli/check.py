@@ -115,6 +115,12 @@ def check_command(options: CheckOptions) -> int:
             verdict = click.style(result.verdict, fg="green" if result.good else "red")
             kind = result.kind or "unknown format"
             print_line(f"{plain(result.path)}: {kind}, {result.counts}: {verdict}")
+        if any(len(group) > EXAMPLES for result in shown for group in result.groups):
+            click.echo("Print every finding: --json")
+        if shown and not options.source:
+            say("without --input, missing debates and another order are not seen", Label.NOTE)
+        for warning in equal_files(runs):
+            say(warning, Label.WARNING)
         for result in shown:
             if len(shown) > 1 and result.findings:
                 click.secho(f"\n{plain(result.path)}", bold=True)
@@ -125,12 +131,6 @@ def check_command(options: CheckOptions) -> int:
                 and (not result.kind or result.kind in _MADE_BY)
             ):
                 _print_advice(result, options)
-        if any(len(group) > EXAMPLES for result in shown for group in result.groups):
-            click.echo("Print every finding: --json")
-        if shown and not options.source:
-            say("without --input, missing debates and another order are not seen", Label.NOTE)
-        for warning in equal_files(runs):
-            say(warning, Label.WARNING)
     if not all(Path(result.path).exists() for result in results):
         return 2
     return 0 if all(result.good for result in results) else 1

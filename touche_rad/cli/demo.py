@@ -86,5 +86,5 @@ def demo_command(options: DemoOptions) -> None:
             raise WorkError(f"demo: {line} failed with exit code {code}")
     if not quiet:
         click.echo(f"\nDone in {time.monotonic() - start:.0f} s. All files: {out.resolve()}")
-    next_step(["respond", "--say", "Zoos should be closed."])
     click.echo(f"Report: {out.resolve() / 'report.html'}")
+    next_step(["respond", "--say", "Zoos should be closed."])

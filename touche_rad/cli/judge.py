@@ -86,6 +86,8 @@ def judge_command(options: JudgeOptions) -> int:
     sources: dict[Path, Path] = {}
     """The debates of each output."""
     refused: list[str] = []
+    print_result = partial(_print_winners if is_panel else _print_shares, options)
+    shows_result = options.as_json or not options.quiet
     with Session(options.seed) as session:
         backend = None
         asks_model = prepare.names_model(options) and judge.plugin.uses_model
@@ -101,7 +103,12 @@ def judge_command(options: JudgeOptions) -> int:
             job = make_job(source=places.source, deadline=options.deadline)
             try:
                 code = run_files.run_on_files(
-                    job, of_run, places, backend=backend, is_one_of_several=is_several
+                    job,
+                    of_run,
+                    places,
+                    backend=backend,
+                    is_one_of_several=is_several,
+                    print_finding=print_result if shows_result and not is_several else None,
                 )
             except UserError as error:
                 if isinstance(error, InputError) and not is_panel:
@@ -115,12 +122,10 @@ def judge_command(options: JudgeOptions) -> int:
                     sources[places.out] = places.source
             worst = max(worst, code)
 
-    if is_several and sources and options.output:
+    if is_several and sources and options.output and not options.dry_run:
+        if shows_result:
+            print_result(sources)
         next_step(["report", options.output, "-o", options.output / "report.html"])
-    shows_result = options.as_json or not options.quiet
-    if shows_result and not (options.dry_run or options.shard):
-        print_result = _print_winners if is_panel else _print_shares
-        print_result(sources, options)
     for text in refused:
         say(text, Label.ERROR)
     return worst
@@ -156,7 +161,7 @@ def _explain(error: InputError, source: Path) -> UserError:
     return error
 
 
-def _print_winners(sources: Mapping[Path, Path], options: JudgeOptions) -> None:
+def _print_winners(options: JudgeOptions, sources: Mapping[Path, Path]) -> None:
     """Print who won by each file of outcomes, as `score` does."""
     from touche_rad.contests.scoring import score_contests
 
@@ -172,7 +177,7 @@ def _print_winners(sources: Mapping[Path, Path], options: JudgeOptions) -> None:
             print_parts([report.findings()])
 
 
-def _print_shares(outputs: Collection[Path], options: JudgeOptions) -> None:
+def _print_shares(options: JudgeOptions, outputs: Collection[Path]) -> None:
     """Print the shares or means of the answers of the evaluations."""
     from touche_rad.cli.score import warn_of_fallbacks
     from touche_rad.score.shares import score_shares

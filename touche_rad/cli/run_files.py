@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
@@ -169,8 +169,9 @@ def run_on_files(
     *,
     backend: Backend | None = None,
     is_one_of_several: bool = False,
+    print_finding: Callable[[Mapping[Path, Path]], None] | None = None,
 ) -> int:
-    """Run a job from an input file to an output file, and print its status.
+    """Run a job from an input file to an output file; print its status, finding and next steps.
 
     Runs of several files share the backend of their model, and have one next step.
     """
@@ -250,6 +251,8 @@ def run_on_files(
         say(f"when all {options.shard.count} shards are finished:")
         next_step(["merge", out.parent.parent, "-o", options.output])
         return 0
+    if print_finding:
+        print_finding({out: places.source})
     code = end_of_run(status, out)
     if places.status is None and not code and not is_one_of_several:
         steps = next_after(places.kind, out, places.source, options.index)
