@@ -85,6 +85,8 @@ class Figures(Printed):
     """The judges' scores on the labelled debates."""
     shares: ShareReport | None = Field(None, exclude=True, repr=False)
     """The debaters' shares of yes, as other runs have them; None without debaters."""
+    counted: Sequence[str] = Field((), exclude=True, repr=False)
+    """The judges whose mean ranks the debaters."""
 
     def parts(self) -> Iterator[Part]:
         """Yield the ranking of the debaters, and what the names of the entries mean."""
@@ -107,8 +109,8 @@ class Figures(Printed):
         assert self.shares
         table = self.shares.board()
         judges = list(self.debaters[0].judges)
-        if len(judges) == 1:  # its shares are the means
-            judges = []
+        if len(self.counted) == 1:  # its shares are the means
+            judges.remove(self.counted[0])
         end = len(table.heads) - table.optional  # the intervals of the criteria
         rows = []
         for row, debater in zip(table.rows, self.debaters, strict=True):
@@ -256,7 +258,8 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         if judge not in sound:
             reason = "baseline" if judge in sound_judges else "only fallbacks"
             ignored.append(f"{judge} ({reason})")
-    source = f"mean of judges ({', '.join(judges[number] for number in counted)})"
+    counted_names = [judges[number] for number in counted]
+    source = f"mean of judges ({', '.join(counted_names)})"
     faults = [
         RunFault(
             name, count, f"{count} of {responses[name]} responses are fallbacks", what="fallback"
@@ -308,6 +311,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
         "debaters": figures,
         "comparisons": report.comparisons,
         "shares": report,
+        "counted": counted_names,
     }
 
 

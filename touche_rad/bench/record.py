@@ -160,17 +160,20 @@ def read_record(results: Path) -> BenchRecord:
         ) from None
 
 
-def differing_files(results: Path) -> Iterator[str]:
-    """Yield the files of a finished run, and of its data, that are not those of its record."""
+def differing_files(results: Path, again: str) -> Iterator[str]:
+    """Yield the files of a finished run, and of its data, that are not those of its record.
+
+    `again` is the command that makes the results again.
+    """
     record = read_record(results)
     data = (results / record.plan_file).parent
-    hashes = {data / str(record.plan.get(key)): value for key, value in record.inputs.items()}
-    for name, expected in {**record.outputs, **record.files}.items():
-        hashes[results / name] = expected
-    for path, expected in hashes.items():
-        path = Path(os.path.normpath(path))
-        if not path.is_file():
-            yield f"{path}: the file is missing"
+    inputs = {data / str(record.plan.get(key)): value for key, value in record.inputs.items()}
+    hashes = {results / name: value for name, value in {**record.outputs, **record.files}.items()}
+    for path, expected in {**inputs, **hashes}.items():
+        if path.is_file() and sha256_of(path) == expected:
             continue
-        if sha256_of(path) != expected:
-            yield f"{path}: was changed: touche-rad bench run --replace plays it again"
+        problem = "was changed" if path.is_file() else "the file is missing"
+        fix = f"to make the results again: {again}"
+        if path in inputs:
+            fix = "it is an input: restore it, or make another bench: touche-rad bench new DIR"
+        yield f"{os.path.normpath(path)}: {problem}: {fix}"

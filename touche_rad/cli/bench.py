@@ -22,6 +22,7 @@ from touche_rad.cli import prepare
 from touche_rad.cli.bench_options import BenchRunOptions
 from touche_rad.cli.console import (
     Label,
+    line_of,
     next_step,
     open_page,
     print_json,
@@ -220,10 +221,11 @@ def verify(options: VerifyOptions) -> None:
     """
     inner = options.folder / _RESULTS
     folder = inner if (inner / RECORD).is_file() else options.folder
-    for difference in differing_files(folder):
-        raise WorkError(difference)
     record = read_record(folder)
     plan = Path(os.path.normpath(folder / record.plan_file))
+    again = line_of(["bench", "run", plan, "-o", folder, "--replace"])
+    for difference in differing_files(folder, again):
+        raise WorkError(difference)
     then: object = None
     with suppress(ValidationError):
         then = plan_record(BenchPlan.model_validate(record.plan))
