@@ -98,7 +98,8 @@ def test_settings_of_the_environment_are_advised_as_words(
 
 def test_a_status_of_a_stranger_cannot_advise_to_trust(inputs: Path) -> None:
     run = Path("run.jsonl")
-    touche_rad("judge", inputs / "debates.jsonl", "-j", "length", "-o", run)
+    shutil.copy(inputs / "debates.jsonl", "length")
+    touche_rad("judge length -j length -o", run)
     status = Path("run.jsonl.status.json")
     status.write_text(status.read_text().replace('"-j"', '"--trust", "-j"'))
     write_lines(run, ["{}"])

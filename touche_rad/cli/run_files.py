@@ -8,7 +8,6 @@ from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -42,11 +41,13 @@ if TYPE_CHECKING:
     from touche_rad.models.endpoint import Backend
     from touche_rad.runs.jobs import JobSpec
 
-_OF_OUTPUT: Final = {"-o", "--output", "--shard"}
-"""Options with a value that decide no result."""
-_FLAGS: Final = {"-q", "--quiet", "--replace", "--restart"}
-"""Flags that decide no result."""
-_UNTYPED: Final = (ParameterSource.ENVIRONMENT, ParameterSource.DEFAULT_MAP)
+_NO_RESULT: Final = {"--output", "--shard", "--quiet", "--replace", "--restart"}
+"""Options that decide no result."""
+_CHOSEN: Final = (
+    ParameterSource.COMMANDLINE,
+    ParameterSource.ENVIRONMENT,
+    ParameterSource.DEFAULT_MAP,
+)
 
 
 @frozen
@@ -82,21 +83,17 @@ def _words_of_call(source: Path, folder: Path) -> list[str]:
     a run of its own.
     """
     context = click.get_current_context()
-    typed: list[str] = context.meta[TYPED]
-    others = {*_OF_OUTPUT, *_FLAGS, str(source), *map(str, context.params.get("sources", ()))}
-    options = [
-        word
-        for before, word in pairwise(["", *typed])
-        if before not in _OF_OUTPUT and word not in others
-    ]
+    typed, _, _ = context.command.make_parser(context).parse_args([*context.meta[TYPED]])
+    options: list[str] = []
     for parameter in context.command.params:
-        value, origin = parameter.consume_value(context, {})  # as if nothing was typed
-        is_used = context.get_parameter_source(str(parameter.name)) is origin
-        if is_used and origin in _UNTYPED and value is not False:
-            is_flag = isinstance(parameter, click.Option) and parameter.is_flag
+        value, origin = parameter.consume_value(context, typed)
+        if origin not in _CHOSEN or not _NO_RESULT.isdisjoint(parameter.opts):
+            continue
+        if isinstance(parameter, click.Option):
+            names = parameter.secondary_opts if value is False else parameter.opts
             values = value if isinstance(value, list | tuple) else [value]
             for text in values:
-                options += [parameter.opts[0], *([] if is_flag else [str(text)])]
+                options += [*names[:1], *([] if parameter.is_flag else [str(text)])]
     for plugin in IMPORTED:
         if plugin not in options:
             options += ["--plugin", plugin]

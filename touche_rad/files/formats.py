@@ -22,6 +22,7 @@ from touche_rad.files.contests import Judgement, record_from
 from touche_rad.files.documents import is_trec, read_documents
 from touche_rad.files.records import (
     EMPTY_RECORD,
+    JOURNAL,
     BadLines,
     FieldError,
     Line,
@@ -33,6 +34,7 @@ from touche_rad.files.records import (
     numbered_lines,
     parse,
     records,
+    refuse_unfinished,
     short_repr,
 )
 from touche_rad.files.simulations import (
@@ -118,6 +120,8 @@ def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
             if cause is None:
                 expected += "; expected one complete record per line"
         problem = problem or InputError(path, expected, line=number, problem=cause)
+    if str(path).endswith(JOURNAL):
+        refuse_unfinished(Path(path).with_suffix(""))
     raise bad.first or problem or InputError(path, "is empty: expected at least one line")
 
 

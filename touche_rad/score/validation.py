@@ -34,7 +34,7 @@ from touche_rad.files.outputs import (
     say_replaced,
     why_no_status,
 )
-from touche_rad.files.records import original_record, records
+from touche_rad.files.records import JOURNAL, original_record, records
 from touche_rad.files.simulations import SIMULATIONS, fallback_of
 from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
@@ -272,7 +272,7 @@ def check(
         result.add(None, "the folder is no run", message)
         return result
     (run,) = runs
-    result = Validation(str(run))
+    result = Validation(str(run), "unfinished run" if run.suffix == JOURNAL else "")
     bad = CollectedErrors()
     lines: list[_Line] = []
     try:
