@@ -163,8 +163,8 @@ def test_outputs_of_the_documents_are_ignored_but_no_plugin_to_submit() -> None:
     ("when", "expected"),
     [
         ("True", "--plugin brief.py ended with 1: 6 of 6 answers are fallbacks from grounded: "),
-        ("False", "answer cut: 6; the first: 80 words to 60"),
-        ("False", "invented citation removed: 6; the first: 'nowhere' is not in the index"),
+        ("False", "answer cut (6): turn 1: 80 words to 60"),
+        ("False", "invented citation removed (6): turn 1: 'nowhere' is not in the index"),
         ("len(debate.turns) == 1", "fallback (3): "),
     ],
 )

@@ -257,13 +257,13 @@ def _call(options: TrialOptions, words: list[object], *, uses_model: bool) -> fl
 
 def _check(run: Path, source: Path, index: Path) -> str:
     """Check the file of a run; return what it is, with its warnings."""
-    from touche_rad.score.validation import DEMO, check
+    from touche_rad.score.validation import DEMO, check, times_of
 
     warnings: list[str] = []
     result = check(run, source=source, index=open_index(str(index)))
     for group in result.groups:
         issue = group[0]
-        text = f"{issue.kind} ({len(group)}): {issue.message}"
+        text = f"{issue.kind} ({times_of(group)}): {issue.message}"
         if issue.level == "warning":
             warnings.append(text)
         elif issue.kind != DEMO:  # the first step says this

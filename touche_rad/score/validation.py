@@ -31,7 +31,6 @@ from touche_rad.files.outputs import (
     changes_of_answers,
     count_replaced,
     read_status,
-    say_replaced,
     why_no_status,
 )
 from touche_rad.files.records import JOURNAL, original_record, records
@@ -294,7 +293,7 @@ def check(
         result.add_error(error, times)
         if not lines:
             result.lines = result.lost
-            _add_fallbacks(result, run)
+            _add_fallbacks(result, run, lines)
             return result
         # The rest of the file is lost: how many lines, and which debates, is unknown.
         source = None
@@ -370,7 +369,7 @@ def check(
             claim = debate.claim
             if claims[earlier] != claim or of_input[claim] < of_run[claim]:
                 result.add(number, TWICE, f"line {number} repeats line {earlier}")
-    _add_fallbacks(result, run)
+    _add_fallbacks(result, run, lines)
     result.findings.sort(key=lambda issue: issue.line or 0)
     return result
 
@@ -645,7 +644,7 @@ def counts_of(run: Path) -> Validation:
     return Validation(str(run))
 
 
-def _add_fallbacks(result: Validation, run: Path) -> None:
+def _add_fallbacks(result: Validation, run: Path, lines: list[_Line]) -> None:
     """Add how the run was made: by its own lines, and by the status of a run that has one."""
     status = read_status(run)
     if not status and why_no_status(run) is OTHER_STATUS:
@@ -661,11 +660,17 @@ def _add_fallbacks(result: Validation, run: Path) -> None:
         if what != UTTERANCES and count >= total > 0:
             result.add(None, f"{UNFIT}all {what} are fallbacks")
         elif not of_lines[what]:  # else the lines say it
-            result.add(
-                None,
-                f"some {what} are fallbacks",
-                say_replaced({what: (count, total)}),
-                "warning",
-            )
+            result.add(None, f"some {what} are fallbacks", level="warning", times=count)
     for events in changes_of_answers(status):
-        result.add(None, events.examples[0].title, events.text, "warning", events.count)
+        without_example = events.count - len(events.examples)
+        for event in events.examples:
+            place = event.place
+            of_turn = (
+                number
+                for number, debate, _ in lines
+                if debate.id == place.debate and len(debate.turns) >= place.turn
+            )
+            line = next(of_turn, None)
+            message = f"turn {place.turn}: {event.detail}" if line else ""
+            result.add(line, event.title, message, "warning", 1 + without_example)
+            without_example = 0
