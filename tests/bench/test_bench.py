@@ -156,15 +156,18 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
     path = bench / name
     text = path.read_text()
     path.write_text(text.replace("a", "b", 1))
-    fix = "to make the results again: touche-rad bench run small/bench.toml -o small/results --replace"
+    again = "bench run small/bench.toml -o small/results --replace"
+    fix = f"to make the results again: touche-rad {again}"
     if name == "claims.tsv":
         fix = "it is an input: restore it, or make another bench: touche-rad bench new DIR"
     assert verify_bench(bench) == f"{path}: was changed: {fix}"
     path.unlink()
     assert verify_bench(bench) == f"{path}: the file is missing: {fix}"
-    if name != "claims.tsv":
-        touche_rad(f"{fix.partition('touche-rad ')[2]} -q")
-        assert path.read_text() == text
+    if name == "claims.tsv":
+        path.write_text(text)
+    else:
+        touche_rad(again)
+    touche_rad("bench verify small")
 
 
 @with_cases(("field", "change"), "bench/damaged_records.json")

@@ -13,7 +13,7 @@ from tests.demo import CLAIMS, CONTESTS, DEBATES
 from tests.labelling.makers import open_session
 from tests.models.by_schema import filling
 from tests.models.scripted import Scripted
-from tests.records import copy_lines, write_lines
+from tests.records import copy_lines
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import files
@@ -93,18 +93,14 @@ def test_the_next_steps_of_ones_own_criteria_work_as_printed(
     [
         "judge runs.jsonl -j length -o judged.jsonl",
         "judge runs.jsonl -j grice -o outcomes.jsonl",
-        "judge runs.jsonl more.jsonl -j length -o judged",
-        "check broken.jsonl",
+        f"judge runs.jsonl {DEBATES} -j length -o judged",
+        "check lost.jsonl",
     ],
 )
 def test_what_to_type_next_stands_below_the_finding(line: str) -> None:
-    for name in ("runs.jsonl", "more.jsonl"):
-        shutil.copy(DEBATES, name)
-    write_lines(Path("broken.jsonl"), [*DEBATES.read_text().splitlines(), "{}", "{}", "{}", "{}"])
-    shown = touche_rad(line, code=None, mixed=True).out.splitlines()
-    begin = next(at for at, text in enumerate(shown) if "touche-rad" in text)
-    assert begin > 2
-    assert all(text.startswith(("next: ", " ", "What ")) for text in shown[begin:]), shown
+    shutil.copy(DEBATES, "runs.jsonl")
+    Path("lost.jsonl").write_text("{}\n")
+    assert " touche-rad " in touche_rad(line, code=None, mixed=True).out.splitlines()[-1]
 
 
 def test_quiet_commands_and_runs_under_tira_name_no_next_step(claims: Path) -> None:

@@ -284,8 +284,8 @@ def test_fallback_answers_are_named() -> None:
         ended = touche_rad(call, err="1 of 20 answers are empty", mixed=True)
         assert "1 of 20 answers are fall" in ended.err
         finding = {"judge": -1, "score": 0}.get(call.split()[0])
-        shown = ended.out.partition("next: ")[0].splitlines()
-        assert finding is None or "share of yes" in shown[finding]
+        shown, _, _ = ended.out.partition("next: ")
+        assert finding is None or "share of yes" in shown.splitlines()[finding]
     touche_rad("check late.j.jsonl", code=None, out="the answer is empty")
     causes = frames.responses("late.j.jsonl")["fallback"].tolist()
     assert causes == ["timeout", *[""] * 19]

@@ -335,9 +335,8 @@ def test_answers_that_were_cut_are_counted(demo_index_path: Path) -> None:
     (result,) = touche_rad("check short.jsonl --json", code=None).json
     counts = {group["kind"]: group["count"] for group in result["groups"]}
     assert counts["answer cut"] > 10
-    examples = [issue for issue in result["findings"] if issue["kind"] == "answer cut"]
-    assert len(examples) > 3
     answers = read_records("short.jsonl")
-    for example in examples:
-        turn = answers[example["line"] - 1]["turn"]
-        assert example["message"].startswith(f"turn {turn + 1}: ")
+    for issue in result["findings"]:
+        if issue["kind"] == "answer cut":
+            turn = answers[issue["line"] - 1]["turn"] + 1
+            assert issue["message"].startswith(f"turn {turn}: ")

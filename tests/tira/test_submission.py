@@ -136,7 +136,7 @@ def test_an_image_with_the_demo_index_is_not_uploaded(entry: str, tmp_path: Path
     refused = touche_rad(*words, code=2)
     assert refused.out == ""
     assert "demo index" in refused.error
-    touche_rad(*words[:-1], err="note: " + refused.err.partition("error: ")[2])
+    touche_rad(*words[:-1], err=f"note: {entry} is not fit to upload")
     demo = Path(shutil.copy(ARGUMENTS, repository / "docker" / "collection"))
     assert touche_rad(*words, "--collection", demo, code=2) == refused
     words += ("--collection", repository / "docker" / "collection" / "ours.jsonl")
