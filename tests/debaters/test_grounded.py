@@ -189,6 +189,6 @@ def test_each_candidate_names_the_search_that_led_to_it() -> None:
 
 def test_a_text_that_two_arguments_have_is_a_candidate_once() -> None:
     grounded = make_grounded(BothSides((*ARGUMENTS, ARGUMENTS[0].model_copy(update={"id": "8.1"}))))
-    texts = [quotable.quoted for quotable in grounded.quotables(debate(PENNY_IS_WORTHLESS))]
+    texts = [quotable.quoted for quotable in grounded.select(debate(PENNY_IS_WORTHLESS)).quotables]
     assert ARGUMENTS[0].text in texts
     assert len(texts) == len(set(texts))

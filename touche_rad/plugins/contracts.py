@@ -41,6 +41,8 @@ class ExplainedCandidate:
     routes: Mapping[str, float] = field(default_factory=dict)
     """The searches that found it, each with its share of the best hit's score."""
     topic: str = ""
+    fault: str = ""
+    """What speaks against using it; empty if nothing does."""
 
     def record(self, rank: int, *, chosen: bool) -> dict[str, Any]:
         """Return the candidate as JSON data."""

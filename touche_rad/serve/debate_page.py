@@ -256,7 +256,7 @@ class _Steps:
                     {
                         "text": candidate.text,
                         "score": candidate.score,
-                        "note": notes.get(candidate.id, ""),
+                        "note": notes.get(candidate.id, candidate.fault),
                     }
                     for candidate in candidates[:_SHOWN_CANDIDATES]
                 ]

@@ -158,7 +158,7 @@ class Composed:
 
     def answer(self, debate: Debate) -> Awaitable[Response]:
         """Retrieve arguments, then let the model write."""
-        quotables = self._grounded.quotables(debate)
+        quotables = self._grounded.select(debate).quotables
         # The model sees whole arguments, of which a part could be quoted alone.
         readable = [
             quotable for quotable in quotables if not missing_context(quotable.argument.text)

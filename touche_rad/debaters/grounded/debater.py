@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Mapping, Sequence
 from itertools import islice
 from typing import Annotated, ClassVar, Final
 
@@ -53,10 +53,19 @@ class Quotable:
     path: tuple[str, ...]
     opposed: bool
     """Whether it is known that the argument opposes the user."""
-    likeness: float
-    """How much of the topic words of the user and of the argument are the same; 0 by chance."""
-    meant: bool
-    """Whether the argument has the topic that the user means, also without common words."""
+    on_topic: bool
+    """Whether it is on what the user means, by words or by vectors."""
+
+
+@frozen
+class Selection:
+    """What can be quoted of the ranked candidates."""
+
+    ranked: Sequence[RankedCandidate]
+    quotables: Sequence[Quotable]
+    """The quotations of the best of them, best first."""
+    faults: Mapping[str, str]
+    """What speaks against the candidates that were tried, by the id of the argument."""
 
 
 class QuotationChoice(BaseModel):
@@ -81,6 +90,14 @@ _MAX_PROMPTS: Final = 2
 """Prompts with quotations that a model gets at most, `shown` in each."""
 _OPPOSING_SIDE: Final = 1.0
 """Weighted side from which it is known that an argument opposes the user."""
+_REPEATED: Final = "repeats the debate or a better candidate"
+_FAULTS: Final = (
+    "",
+    "unclear without its context",
+    "too long to be quoted whole",
+    "contradicts an earlier citation",
+)
+"""What speaks against quotations; those with the first of these that any has are used."""
 
 
 class Grounded:
@@ -127,8 +144,8 @@ class Grounded:
     def answer(self, debate: Debate) -> Response | Awaitable[Response]:
         """Quote the best argument against the user's last message."""
         if self.model is None:
-            return self.quote_best(debate, self.quotables(debate, _MOST_LINKED))
-        quotables = self.quotables(debate, _MAX_PROMPTS * self.options.shown)
+            return self.quote_best(debate, self.select(debate, _MOST_LINKED).quotables)
+        quotables = self.select(debate, _MAX_PROMPTS * self.options.shown).quotables
         if len(quotables) < 2:
             return self.quote_best(debate, quotables)
         return self._ask_model(self.model, debate, quotables)
@@ -164,7 +181,7 @@ class Grounded:
             report_without_model(error)
         return self.quote_best(debate, quotables)
 
-    def quotables(self, debate: Debate, most: int = _MAX_TRIED) -> list[Quotable]:
+    def select(self, debate: Debate, most: int = _MAX_TRIED) -> Selection:
         """Return at most `most` quotations against the user's last message, best first.
 
         None of them repeats a message of the debate. If none is clear, they are unclear or cut;
@@ -179,46 +196,46 @@ class Grounded:
         # words only of one that attacks nearly what the user says.
         side = AGAINST if self._stance else SIDE
         message = content(queries.message)
-        # Clear quotations, unclear ones, cut ones, and contradictory ones: the first of these that
-        # has any is used.
         by_fault: tuple[list[Quotable], ...] = ([], [], [], [])
+        faults: dict[str, str] = {}
         quoted_before: set[str] = set()
-        ranked = self._ranked(queries)[:_MAX_TRIED]
-        likeness = likeness_of(queries.user, [candidate.argument for candidate in ranked])
-        for candidate in ranked:
+        ranked = self._ranked(queries)
+        tried = ranked[:_MAX_TRIED]
+        likeness = likeness_of(queries.user, [candidate.argument for candidate in tried])
+        for candidate in tried:
             argument = candidate.argument
             quoted = quotation(argument.text, room, self.options.whole)
             if not quoted or earlier.has(quoted) or plain_words(quoted) in quoted_before:
+                faults[argument.id] = _REPEATED
                 continue
             quoted_before.add(plain_words(quoted))
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))
             if citations.contradicts(argument):
                 fault = 3
+            faults[argument.id] = _FAULTS[fault]
             attacked = content(argument.attacks) if side == SIDE else message
             is_near = 2 * len(message & attacked) >= max(len(message), len(attacked))
             opposed = is_near and candidate.features.get(side, 0.0) >= _OPPOSING_SIDE
-            by_fault[fault].append(
-                Quotable(
-                    argument,
-                    quoted,
-                    candidate.path,
-                    opposed,
-                    likeness[argument.id],
-                    candidate.meant,
+            # By words, user and argument must have enough of them in common, and not by chance.
+            alike = likeness[argument.id]
+            on_topic = candidate.meant or alike >= self.options.floor
+            if not on_topic:
+                faults[argument.id] = (
+                    f"too few common words: similarity {alike:.2f}, below {self.options.floor:.2f}"
                 )
-            )
+            by_fault[fault].append(Quotable(argument, quoted, candidate.path, opposed, on_topic))
             if len(by_fault[0]) == most:
                 break
-        return next((quotables[:most] for quotables in by_fault if quotables), [])
+        best = next((quotables[:most] for quotables in by_fault if quotables), [])
+        return Selection(ranked, best, faults)
 
     def quote_best(self, debate: Debate, quotables: Sequence[Quotable]) -> Response:
-        """Quote the first of the best quotations on what the user means, by words or by vectors.
+        """Quote the first of the best quotations on what the user means.
 
-        By words, user and argument must have enough of them in common, and not by chance. If there
-        is no such quotation, say that no argument answers the user.
+        If there is no such quotation, say that no argument answers the user.
         """
         for quotable in quotables[:_MOST_LINKED]:
-            if quotable.meant or quotable.likeness >= self.options.floor:
+            if quotable.on_topic:
                 return self.quote(debate, quotable)
         return Response(content=cut_to_words(NOTHING_FOUND, self.options.max_words))
 
@@ -240,9 +257,10 @@ class Grounded:
         return Response(content=quoted, arguments=(with_path(quotable.argument, quotable.path),))
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:
-        """Return the ranked candidates with the parts of their scores."""
+        """Return the ranked candidates with the parts of their scores, and their faults."""
+        selection = self.select(debate, _MOST_LINKED)
         explained = []
-        for candidate in self._ranked(read(debate)):
+        for candidate in selection.ranked:
             features = {
                 name: Feature(value, phrase=PHRASES[name])
                 for name, value in candidate.features.items()
@@ -256,6 +274,7 @@ class Grounded:
                     features,
                     candidate.routes,
                     argument.topic,
+                    selection.faults.get(argument.id, ""),
                 )
             )
         return explained
