@@ -155,7 +155,7 @@ def write_report(
 
     # Read the runs, and score those that fit the labels.
     paths, ratings = split_runs_and_ratings(runs, labels)
-    criteria = _criteria_of(criteria, [*paths, *filter(None, [labels])])
+    criteria = _criteria_of(criteria, [*paths, labels] if labels else paths)
     skipped = {path: BadLines(bad.skip) for path in paths}
     sources = read_sources(
         named(paths), criteria, skipped, refused, may_lack_texts=labels is not None
@@ -226,7 +226,8 @@ def write_report(
         if not is_one_judge or labels:
             responses["agreement"] = agreement_of(conversations, raters_of(sources), criteria)
         flagged = warning((debate.id or "?", debate.turns) for debate in conversations)
-        warnings += filter(None, [flagged])
+        if flagged:
+            warnings.append(flagged)
         sections.append(
             _Section(
                 "debates",
@@ -237,13 +238,13 @@ def write_report(
     if isinstance(scored, RetrievalReport):
         values = {run: by_measure[scored.measures[0]] for run, by_measure in scored.values.items()}
     queries_of_runs = query_records(sources, queries or {}, index, labels, bad, values)
-    sections += filter(
-        None,
-        (
-            _section("wholes", contest_records(sources, labels, bad)),
-            _section("queries", queries_of_runs),
-        ),
-    )
+    for name, records in (
+        ("wholes", contest_records(sources, labels, bad)),
+        ("queries", queries_of_runs),
+    ):
+        section = _section(name, records)
+        if section:
+            sections.append(section)
 
     if without_texts:
         warnings.append(f"without texts, so only scored: {names_of(without_texts)}")
