@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from pathlib import Path
 
 import pytest
@@ -64,17 +63,13 @@ def test_the_floor_is_of_the_common_words_relative_to_both_lengths() -> None:
 
 def test_each_candidate_that_cannot_be_quoted_has_a_reason() -> None:
     charity = "Charities collect the penny that nobody misses."
-    texts = (charity, f"{USER} {charity}", "They miss no penny.", "Penny jars help " * 40)
-    rows = grounded(*texts, floor=0.1).explain(debate(USER))
-    faults = {row.text: row.fault for row in rows}
-    assert [faults[text] for text in texts] == [
-        "",
-        "repeats the debate or a better candidate",
-        "unclear without its context",
-        "too long to be quoted whole",
-    ]
-    (row,) = grounded(charity, floor=0.9).explain(debate(USER))
-    assert re.fullmatch(r"too few common words: similarity 0\.\d\d, below 0\.90", row.fault)
+    faults = {
+        charity: "",
+        f"{USER} {charity}": "repeats the debate or a better candidate",
+        "They miss no penny.": "unclear without its context",
+        "Penny jars help " * 40: "too long to be quoted whole",
+    }
+    assert {row.text: row.fault for row in grounded(*faults).explain(debate(USER))} == faults
 
 
 def test_a_claim_that_the_collection_covers_is_answered(demo: Services) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import json
 import shutil
 import sys
@@ -31,6 +32,7 @@ from touche_rad.debate import Maxim
 from touche_rad.pages import rendering
 from touche_rad.report import write_report
 from touche_rad.score.reference import Policy
+from touche_rad.score.words import probability
 
 SCRIPTS = len(rendering.SCRIPTS) + 7
 
@@ -445,8 +447,14 @@ def test_the_title_says_on_which_criteria_a_run_beats_the_baseline() -> None:
         "better on Quality (+.21); worse on Manner (−.48); "
         "not significantly different on Quantity (.00) and Relation (.00)"
     )
-    significant = [cell[1] for cell in board["rows"][1]["cells"] if isinstance(cell, list)]
-    assert significant == [True, False, True, False, True]
+    cells = board["rows"][1]["cells"]
+    differences = [cell for cell in cells if isinstance(cell, list)]
+    assert [cell[3] for cell in differences] == [True, False, True, False, True]
+    lines = touche_rad("score --pairs --csv", run, LABELS).out.splitlines()
+    for pair, cell in zip(csv.DictReader(lines), differences, strict=True):
+        assert [pair["difference"], pair["low"], pair["high"]] == list(map(str, cell[:3]))
+        if pair["measure"] == "mean":
+            assert cells[1] == probability(float(pair["p_holm"]))
 
 
 def test_a_citation_shows_its_search_path() -> None:

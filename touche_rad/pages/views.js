@@ -165,6 +165,7 @@
       >
     </p>`;
 
+  rad.intoView = (node) => node?.scrollIntoView({ block: "nearest" });
   const same = (text) => text;
   /* An answer of pages.marks.marked_answer. */
   rad.Answer = ({ answer, scope, find = same }) =>

@@ -154,10 +154,10 @@ def _with_all_measures(content: Board, report: Report, measure: str) -> Board:
     return {**content, "tables": [*content["tables"], table]}
 
 
-def _difference(report: Report, run: str, base: str, measure: str) -> tuple[float, bool] | None:
-    """Return the difference of a run from the baseline, and whether it is significant."""
+def _difference(report: Report, run: str, base: str, measure: str) -> tuple[object, ...] | None:
+    """Return the difference of a run from the baseline, its interval, and if it is significant."""
     row = by_pair(report.comparisons, measure)(run, base)
-    return (row.difference, row.significant) if row else None
+    return (row.difference, row.low, row.high, row.significant) if row else None
 
 
 def csv_link(text: str) -> str:

@@ -284,7 +284,6 @@ rad.report.tabs.debates = () => {
 
   const Claim = ({ item: claim, value, match, state, turn, turnTo, find, id }) => {
     const runs = runsOf(claim, state);
-    const all = claim.debates.flatMap((debate) => debate.runs);
     /* A filter by run shows all judges of its debates. */
     const shown =
       state.run && !state.with ? debatesOf(claim, runs).flatMap((debate) => debate.runs) : runs;
@@ -302,7 +301,7 @@ rad.report.tabs.debates = () => {
     return html`${
         runs.length > 0 &&
         html`<p class="soft">
-          ${[`${shown.length} of ${count(all.length, "run")}${shown.length < all.length ? " shown; select others in “Compare …”" : ""}`, ...new Set(claim.debates.map(({ id }) => id).filter((id) => !/^debate-\d+$/.test(id)))].join(" · ")}
+          ${[`${shown.length} of ${count(names.length, "run")}${shown.length < names.length ? " shown; select others in “Compare …”" : ""}`, ...new Set(claim.debates.map(({ id }) => id).filter((id) => !/^debate-\d+$/.test(id)))].join(" · ")}
         </p>`
       }
       ${

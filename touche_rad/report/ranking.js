@@ -21,12 +21,20 @@
       <line class="tick" x1="${at(value)}%" x2="${at(value)}%" y1="15%" y2="85%" />
     </svg>`;
   };
-  const Cell = ({ cell }) =>
-    Array.isArray(cell)
-      ? html`<span class="delta ${cell[1] ? "sure" : "soft"}" style=${{ "--by": cell[0] }}
-          >${signed(cell[0])}</span
-        >`
-      : cell;
+  /* A text, or a difference; only an opened row has room for its interval. */
+  const Cell = ({ cell, isOpened }) => {
+    if (!Array.isArray(cell)) {
+      return cell;
+    }
+    const [size, low, high, isSure] = cell;
+    const limits = between(low, high);
+    return html`<span
+      class="${isOpened ? "" : "delta"} ${isSure ? "sure" : "soft"}"
+      style=${{ "--by": size }}
+      title=${limits}
+      >${signed(size)}${isOpened && ` ${limits}`}</span
+    >`;
+  };
   const ticks = (low, high) => {
     const power = 10 ** Math.floor(Math.log10(high - low || 1));
     const step = [0.2, 0.5, 1, 2]
@@ -47,9 +55,11 @@
             >${number(row.value, board.digits)} ${between(row.low, row.high, board.digits)}</span
           >
         </p>
-        <p class="row soft dropped">
+        <p class="row soft">
           ${board.columns.map(
-            ([head], at) => html`<span>${head} <${Cell} cell=${row.cells[at]} /></span>`,
+            (names, at) =>
+              row.cells[at] &&
+              html`<span>${names.join(" ")}: <${Cell} cell=${row.cells[at]} isOpened /></span>`,
           )}
         </p>
         ${words && html`<p class="soft">Mean words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
@@ -84,19 +94,18 @@
       );
   };
   const Pair = ({ board, pair, clear }) => {
-    const turns = rad.useMemo(() => (pair[1] && hasDebates ? differing(pair) : []), pair);
-    const [run, , figures = []] =
-      (pair[1] && board.pairs.find((row) => pair.every((name) => row.includes(name)))) || [];
+    const turns = rad.useMemo(() => (hasDebates ? differing(pair) : []), pair);
+    const [run, , figures] = board.pairs.find((row) => pair.every((name) => row.includes(name)));
     const [text, ...others] = figures.map(([difference, low, high]) => {
       const [size, ...ends] =
         run === pair[0] ? [difference, low, high] : [-difference, -high, -low];
       return `${signed(size)} ${low === null ? "" : between(...ends)}`;
     });
-    return html`<section class="reason pair" role="status">
+    return html`<section class="reason pair" role="status" ref=${rad.intoView}>
       <button class="plain" aria-label="Compare no runs" onClick=${clear}>×</button>
       <p>
         <b>${pair.join(" − ")}: </b>
-        ${pair[1] ? `${text} ${figures[0][3] ? "" : "not "}significant, p\u00a0${figures[0][4]} (Holm).` : "select a second run."}
+        ${`${text} ${figures[0][3] ? "" : "not "}significant, p\u00a0${figures[0][4]} (Holm).`}
       </p>
       <p class="row soft num">
         ${others.map(
@@ -135,10 +144,7 @@
                 class="no-print"
                 aria-label="Compare ${row.run}"
                 checked=${pair.includes(row.run)}
-                onChange=${({ target }) => {
-                  pick();
-                  target.scrollIntoView({ block: "nearest" });
-                }}
+                onChange=${pick}
               />`
             }
           </span>
@@ -212,9 +218,10 @@
         </table>
       <//>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && " *: a baseline (dashed), without a rank."}${board.pairs.length > 0 && " Select two runs to compare them."}${columns.length > 0 && html`<span class="dropped">A wider window shows more columns; a name opens them.</span>`}
+        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && ` *: a baseline (dashed), without a rank${board.base && "; runs with a bold + beat it"}.`}${board.pairs.length > 0 && " Equal runs stand in the order given. Select two runs to compare them."}
+        A name opens all numbers with their intervals.
       </p>
-      ${pair.length > 0 && html`<${Pair} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
+      ${pair[1] && html`<${Pair} key=${pair.join()} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
   };
 
   const Ranking = () =>

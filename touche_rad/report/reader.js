@@ -148,7 +148,7 @@
     const verdicts = found.reduce((sum, { match }) => sum + match.verdicts, 0);
     const judged = state.verdict && verdicts > turns ? `${rad.count(verdicts, "verdict")} in ` : "";
     const place =
-      (row < 0 ? `${total} ${nouns}` : `${noun} ${row + 1} of ${total}`) +
+      (row < 0 ? `${total} ${nouns}` : `${row + 1} of ${total} in the list`) +
       (turns && key !== "{}" ? `, ${judged}${rad.count(turns, "turn")}` : "");
     return html`<form
         class="row tools no-print"

@@ -3,7 +3,7 @@
    Each debate is one entry of the browser's history. Turns {parent, say, pick, answers} are a tree,
    so that a debate can go on from any of them. `draw` shows everything. */
 {
-  const { html } = rad;
+  const { html, intoView } = rad;
   const setup = rad.island("setup");
   const STOPPED = "Stopped.";
   const offer = String([setup.debaters, setup.judges]);
@@ -240,7 +240,6 @@
     html`<ul class="list">
       ${steps.map((text) => html`<li>${text}</li>`)}
     </ul>`;
-  const intoView = (node) => node?.scrollIntoView({ block: "nearest" });
   const Why = ({ answer }) =>
     html`<div class="reason why" ref=${intoView}>
       ${answer.judged.map(
