@@ -81,6 +81,8 @@ LOOK_OF_DIALOG = """[
   getComputedStyle(document.querySelector("dialog form")).marginTop +
     (document.querySelector("dialog").getBoundingClientRect().left <
       document.querySelector("#talk").getBoundingClientRect().right ? " over the response" : "") +
+    (document.querySelector("dialog").scrollHeight > document.querySelector("dialog").clientHeight
+      ? " scrolls" : "") +
     document.querySelector("dialog").textContent.match(/Arrow[A-Z]|$/)[0],
 ]"""
 
@@ -108,7 +110,7 @@ def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path) -> None:
             wait_for_turn(page, number)
         press(page, "ArrowDown", "ArrowDown", "d")
         wait_for_turn(page)
-        assert pressed_buttons(page) == ["", "", "?", ""]
+        assert pressed_buttons(page) == ["", "", "Don't know", ""]
         press(page, "u")
         wait_for_turn(page, 7)
         press(page, "?")
@@ -136,8 +138,11 @@ def test_undo_rubric_and_arrows(open_page: OpenPage, run: Path) -> None:
 
 
 VERDICTS_DO_NOT_RAISE_THE_PANEL = """() =>
-  document.querySelector(".ask").textContent.includes("Judge strict") &&
+  document.querySelector(".cited").textContent.includes("Judge strict") &&
   document.querySelector(".ask").getBoundingClientRect().height < 320"""
+
+OPENS_AT_ITS_TOP = """() => scrollY === 0 &&
+  document.querySelector(".earlier summary")?.textContent === "1 earlier turn" """
 
 
 def test_mouse_touch_and_the_widths(open_page: OpenPage, run: Path, judge: Path) -> None:
@@ -151,12 +156,13 @@ def test_mouse_touch_and_the_widths(open_page: OpenPage, run: Path, judge: Path)
         assert_fits(page)
         assert_accessible(page)
         page.get_by_role("button", name="Next →").tap()
+        page.wait_for_function(OPENS_AT_ITS_TOP)
         wide = wait_for_turn(open_page(address), 2)
         assert_count(wide, ".bar :text('Label'), .hint:has-text('rubric, all keys'):visible", 2)
         assert_fits(wide)
         wide.get_by_role("group", name="Manner").get_by_role("button", name="Don't know").click()
         wait_for_turn(wide)
-        assert pressed_buttons(wide) == ["", "", "", "?"]
+        assert pressed_buttons(wide) == ["", "", "", "Don't know"]
         wide.locator(".sentence[data-marks]").first.hover()
         assert wide.locator("mark.lit").count() > 0
         assert_accessible(wide)

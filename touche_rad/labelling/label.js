@@ -52,13 +52,14 @@
     );
     return html`${
         shown.earlier.length > 0 &&
-        html`<div class="earlier">
+        html`<details class="earlier" open=${innerWidth >= 1024}>
+          <summary class="soft">${rad.count(shown.earlier.length, "earlier turn")}</summary>
           ${shown.earlier.map(
             (turn, number) =>
               html`<${Bubble} who="Turn ${number + 1}, user" kind="user">${turn.user}<//>
                 ${turn.system !== null && html`<${Bubble} who="System" kind="system">${turn.system}<//>`}`,
           )}
-        </div>`
+        </details>`
       }
       <div id="current">
         ${shown.motion && html`<p><b>${shown.motion}</b></p>`}
@@ -116,12 +117,11 @@
         >${HAS_TWO && html`<kbd aria-hidden="true">${number + 1}</kbd>`}${title}</span
       >
       <span class="choices"
-        >${[...answers, { label: null, text: "?" }].map(
+        >${[...answers, { label: null, text: "Don't know" }].map(
           ({ label: value, text, about }) =>
             html`<button
               class=${kind === "yes-no" && value !== null ? (value ? "is-yes" : "is-no") : ""}
               aria-pressed=${label === value}
-              aria-label=${value === null ? "Don't know" : null}
               disabled=${isOff}
               onClick=${inTurn(() => answer(number, value))}
             >
@@ -231,9 +231,6 @@
     scrollTo(0, 0);
     const talk = $("talk");
     talk.scrollTop = talk.scrollHeight;
-    if (innerWidth < 1024 && shown.earlier.length) {
-      $("current").scrollIntoView();
-    }
   };
   const move = (number) => queue.places[number] && inOrder(() => open(number));
   const nextOpen = () => {

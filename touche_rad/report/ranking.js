@@ -7,8 +7,7 @@
     const { value, low, high } = row;
     return html`<svg class="interval" role="img" aria-label=${between(low, high) || "no interval"}>
       ${
-        base &&
-        base.low !== null &&
+        base?.low != null &&
         html`<rect
           class="band"
           x="${at(base.low)}%"
@@ -93,7 +92,7 @@
           </li>`,
       );
   };
-  const Pair = ({ board, pair, clear }) => {
+  const Pair = ({ board, pair }) => {
     const turns = rad.useMemo(() => (hasDebates ? differing(pair) : []), pair);
     const [run, , figures] = board.pairs.find((row) => pair.every((name) => row.includes(name)));
     const [text, ...others] = figures.map(([difference, low, high]) => {
@@ -102,7 +101,6 @@
       return `${signed(size)} ${low === null ? "" : between(...ends)}`;
     });
     return html`<section class="reason pair" role="status" ref=${rad.intoView}>
-      <button class="plain" aria-label="Compare no runs" onClick=${clear}>×</button>
       <p>
         <b>${pair.join(" − ")}: </b>
         ${`${text} ${figures[0][3] ? "" : "not "}significant, p\u00a0${figures[0][4]} (Holm).`}
@@ -218,10 +216,10 @@
         </table>
       <//>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && ` *: a baseline (dashed), without a rank${board.base && "; runs with a bold + beat it"}.`}${board.pairs.length > 0 && " Equal runs stand in the order given. Select two runs to compare them."}
-        A name opens all numbers with their intervals.
+        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && ` *: a baseline (dashed), without a rank${board.base && "; runs with a bold + beat it"}.`}${board.pairs.length > 0 && " Equal runs: in the order given. Select two runs to compare."}
+        A name opens its intervals.
       </p>
-      ${pair[1] && html`<${Pair} key=${pair.join()} ...${{ board, pair }} clear=${() => setPair([])} />`}`;
+      ${pair[1] && html`<${Pair} key=${pair} ...${{ board, pair }} />`}`;
   };
 
   const Ranking = () =>

@@ -756,7 +756,11 @@
         const text = textOf(citation);
         const against = citation.attacks && `, argues against “${citation.attacks}”`;
         const quoted = answer.shown.content.includes(text) ? "quoted in full" : text;
-        rows.push([`Source ${citation.number}`, `${quoted} (${citation.id})${against || ""}`]);
+        const quotes = answer.shown.sentences
+          .filter(({ source }) => source === citation.number)
+          .map((sentence) => `“${rad.short(sentence.text, 40)}”`);
+        const who = [`Source ${citation.number}`, ...quotes].join(", ");
+        rows.push([who, `${quoted} (${citation.id})${against}`]);
       }
       for (const { judge, list } of answer.judged) {
         const reasons = list.map((verdict) => `${inWords(verdict)}: ${verdict.rationale}`);
