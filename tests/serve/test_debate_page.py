@@ -430,7 +430,7 @@ def test_turns_fit_the_window(open_page: OpenPage, url: str, size: Any, dark: bo
         exported.set_content(text)
         assert exported.evaluate(HAS_DARK_PAPER) == (dark and kind == "html")
         assert text.count(ZOOS) > 1, "the name, and the message"
-        assert re.search(r"Source 1, “\w+ .*”", text)
+        assert re.search(r"Source 1, for “\w+ .*”", text)
         assert str(datetime.now().year) in text
         assert "Manner yes: clear and short" in text
         assert "quoted in full (" in text

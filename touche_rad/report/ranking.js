@@ -16,7 +16,7 @@
         />`
       }
       ${base && html`<line class="zero" x1="${at(base.value)}%" x2="${at(base.value)}%" y2="100%" />`}
-      ${low !== null && html`<line class="bar" x1="${at(low)}%" x2="${at(high)}%" y1="50%" y2="50%" />`}
+      ${low != null && html`<line class="bar" x1="${at(low)}%" x2="${at(high)}%" y1="50%" y2="50%" />`}
       <line class="tick" x1="${at(value)}%" x2="${at(value)}%" y1="15%" y2="85%" />
     </svg>`;
   };
@@ -98,7 +98,7 @@
     const [text, ...others] = figures.map(([difference, low, high]) => {
       const [size, ...ends] =
         run === pair[0] ? [difference, low, high] : [-difference, -high, -low];
-      return `${signed(size)} ${low === null ? "" : between(...ends)}`;
+      return `${signed(size)} ${low == null ? "" : between(...ends)}`;
     });
     return html`<section class="reason pair" role="status" ref=${rad.intoView}>
       <p>

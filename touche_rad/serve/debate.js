@@ -758,7 +758,7 @@
         const quoted = answer.shown.content.includes(text) ? "quoted in full" : text;
         const quotes = answer.shown.sentences
           .filter(({ source }) => source === citation.number)
-          .map((sentence) => `“${rad.short(sentence.text, 40)}”`);
+          .map((sentence) => `for “${rad.short(sentence.text, 40)}”`);
         const who = [`Source ${citation.number}`, ...quotes].join(", ");
         rows.push([who, `${quoted} (${citation.id})${against}`]);
       }
