@@ -381,7 +381,8 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     page.get_by_label("late: 1 fallback").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".turns button:not(.other)").inner_text() == "Turn 2"
-    page.get_by_text("2 of 3 runs shown").wait_for()
+    page.evaluate("location.hash = 'd2'")
+    page.get_by_text("1 of 2 runs shown").wait_for()
     assert_count(page, "option:text-is('gone')", 0)
     records[0]["simulation"]["configuration"]["maxTurns"] = 5
     short = write_records(tmp_path / "short.jsonl", records[0])
