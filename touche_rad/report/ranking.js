@@ -148,7 +148,7 @@
           </span>
         </th>
         <td class="num"><b>${number(row.value, board.digits)}</b></td>
-        <td class="plot">${row.value !== null && html`<${Interval} ...${{ row, base, at }} />`}</td>
+        <td class="plot">${row.value != null && html`<${Interval} ...${{ row, base, at }} />`}</td>
         ${row.cells.map((cell) => html`<td class="num more"><${Cell} cell=${cell} /></td>`)}
       </tr>
       ${
@@ -216,8 +216,7 @@
         </table>
       <//>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && ` *: a baseline (dashed), without a rank${board.base && "; runs with a bold + beat it"}.`}${board.pairs.length > 0 && " Equal runs: in the order given. Select two runs to compare."}
-        A name opens its intervals.
+        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && ` *: a baseline (dashed), without a rank${board.base && "; runs with a bold + beat it"}.`}${board.pairs.length > 0 && " Equal runs: in the order given. A name opens its intervals. Select two runs to compare."}
       </p>
       ${pair[1] && html`<${Pair} key=${pair} ...${{ board, pair }} />`}`;
   };
