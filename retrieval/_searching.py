@@ -66,7 +66,8 @@ class Searching(pt.Transformer):
                 values = (hit.argument.id, hit.score, rank, hit.path)
                 rows.append({**query, **dict(zip(COLUMNS, values, strict=True))})
         others = [column for column in inp.columns if column not in COLUMNS]
-        typed: dict[str, Any] = {column: inp[column].dtype for column in others}
-        typed |= {"docno": str, "score": float, "rank": int}
+        types = {column: inp[column].dtype for column in others}
         # As objects first: not every column type accepts a query with a lone surrogate.
-        return pd.DataFrame(rows, columns=[*others, *COLUMNS], dtype=object).astype(typed)
+        return pd.DataFrame(rows, columns=[*others, *COLUMNS], dtype=object).astype(
+            {**types, "docno": str, "score": float, "rank": int}
+        )

@@ -52,7 +52,7 @@ class Connections:
     def run(self, send: Callable[..., Awaitable[T]], *args: Any) -> T:
         """Return the result of a coroutine function that gets the client, then these arguments."""
         client = self._clients.get(os.getpid())
-        if client is None:
+        if not client:
             # Of two threads that open one, the first keeps it.
             client = self._clients.setdefault(os.getpid(), self.open_client())
         return session.run(send, client, *args)

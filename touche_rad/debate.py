@@ -250,8 +250,7 @@ class Debate(Record):
 
     def with_response(self, response: Response) -> Self:
         """Return the debate with this response in its last turn."""
-        last = self.last.replace(response=response)
-        return self.replace(turns=(*self.turns[:-1], last))
+        return self.replace(turns=(*self.turns[:-1], self.last.replace(response=response)))
 
     def with_utterance(self, utterance: str, **fields: str) -> Self:
         """Return the debate with one more user turn, without a response."""

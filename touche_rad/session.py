@@ -53,7 +53,7 @@ def run(function: Callable[..., Awaitable[T]], *args: object) -> T:
     """
     global _thread, _loop
     with _lock:
-        if _thread is None or not _thread.is_alive():
+        if not _thread or not _thread.is_alive():
             _loop = asyncio.new_event_loop()
             name = "touche-rad event loop"
             _thread = threading.Thread(target=_run_forever, args=(_loop,), name=name, daemon=True)

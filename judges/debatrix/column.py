@@ -103,7 +103,7 @@ async def judge_column(
             past=debate.speeches if direct else analysis_memory,
             raw=direct,
         )
-        if result.verdict is None and (decide or direct):
+        if not result.verdict and (decide or direct):
             result.verdict = await calls.judge_debate(
                 analysis=result.analysis, title="Your analysis of the debate in your dimension"
             )

@@ -47,18 +47,15 @@ class SideFinding:
         return self.arguments, self.text
 
 
-Detailed = dict[Side, list[SideFinding]]
-
-
 def find_feedback(
     graph: SceneGraph,
     facts: Sequence[Fact],
     clashes: Sequence[Clash],
     points: Mapping[Side, Points],
     to: Literal["both", "winner"],
-) -> Detailed:
+) -> dict[Side, list[SideFinding]]:
     """Return each side's findings: false facts, clashes, then what its structure lacks."""
-    findings: Detailed = {side: [] for side in SIDES}
+    findings: dict[Side, list[SideFinding]] = {side: [] for side in SIDES}
     for fact in facts:
         if fact.feedback:
             findings[fact.side].append(SideFinding("fact", (fact.id,), fact.feedback))
@@ -103,7 +100,12 @@ def close_call(card: Scorecard, options: Options) -> str:
 
 
 async def condense(
-    model: Model, graph: SceneGraph, card: Scorecard, findings: Detailed, decision: str, close: str
+    model: Model,
+    graph: SceneGraph,
+    card: Scorecard,
+    findings: dict[Side, list[SideFinding]],
+    decision: str,
+    close: str,
 ) -> str:
     """Ask for a summary of the findings; without findings no call is made.
 

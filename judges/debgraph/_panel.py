@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any, ClassVar, Final, Literal
 
 from judges.debgraph._feedback import (
-    Detailed,
+    SideFinding,
     close_call,
     condense,
     find_feedback,
@@ -90,7 +90,7 @@ class DebGraph:
 
         # The feedback for both sides.
         close = close_call(card, options)
-        findings: Detailed = {side: [] for side in SIDES}
+        findings: dict[Side, list[SideFinding]] = {side: [] for side in SIDES}
         if options.feedback != "none":
             findings = find_feedback(graph, facts, clashes, by_side, options.feedback_to)
         summary = ""

@@ -141,7 +141,7 @@ def read_response(debate: Debate, index: ArgumentIndex | None) -> ResponseFeatur
     With an index, a cited argument that it does not have supports nothing.
     """
     response = debate.last.response if debate.turns else None
-    if response is None:
+    if not response:
         return None
     content = _LABEL.sub("", clean(response.content))
     cited = read_citations(response, index)
@@ -332,7 +332,7 @@ class GroundedJudge:
     def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
         response = read_response(debate, self.services.index)
-        if response is None:
+        if not response:
             return dict.fromkeys(RULES, Verdict(rationale="the last turn has no response"))
         if not response.sentences:
             return dict.fromkeys(

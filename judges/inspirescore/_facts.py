@@ -322,5 +322,4 @@ def _number_facts(batch: Sequence[CheckedFacts]) -> list[dict[str, str]]:
 
 
 def _distinct(texts: Sequence[str]) -> list[str]:
-    shortened = [clean(text)[:LONGEST_TEXT] for text in texts]
-    return unique(filter(None, shortened), key=str.casefold)
+    return unique(filter(None, (clean(text)[:LONGEST_TEXT] for text in texts)), key=str.casefold)

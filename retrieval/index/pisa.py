@@ -137,7 +137,7 @@ class PisaArguments(ArgumentIndex):
             verify(self.folder, self.manifest.checksums, f"{field}/")
             self._engines[field] = Postings.read(self.folder / field, len(self))
         engine = self._engines.get(field)
-        if engine is None or k <= 0:
+        if not engine or k <= 0:
             return [[] for _ in queries]
         return search_all(engine, self._store.at, field, queries, k)
 

@@ -28,6 +28,3 @@ class StanceBackend(Protocol):
 
     def stances(self, text: str, arguments: Sequence[Argument]) -> list[Stance]:
         """Return the stance of each argument to the text."""
-
-
-__all__ = ["Stance", "StanceBackend", "backend", "nli", "retriever"]

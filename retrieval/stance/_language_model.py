@@ -70,6 +70,5 @@ def _stance(position: str | None) -> Stance:
     """A missing position is unknown: each one is equally likely."""
     if position is None:
         return Stance(1 / 3, 1 / 3, 1 / 3)
-    rest = (1 - _SURE) / 2
-    likely = dict.fromkeys(("same", "opposite", "unrelated"), rest) | {position: _SURE}
-    return Stance(**likely)
+    likely = dict.fromkeys(("same", "opposite", "unrelated"), (1 - _SURE) / 2)
+    return Stance(**{**likely, position: _SURE})

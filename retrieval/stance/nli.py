@@ -40,7 +40,7 @@ def rows_of(labels: Mapping[int, str]) -> Rows | None:
     rows: dict[str, int] = {}
     for row, label in labels.items():
         match = _LABEL.match(label.strip().lower())
-        if match is None:
+        if not match:
             return None
         rows["not" if match[1] else match[2]] = row
     if len(rows) != len(labels) or set(rows) not in _KINDS:

@@ -49,7 +49,7 @@ class TextFolder:
             pages, postings = self._open()
         except (OSError, RuntimeError) as error:
             raise SearchFailed(f"{self.place}: {error}") from None
-        if postings is None or not stems or k < 1:
+        if not postings or not stems or k < 1:
             return []
         best = [pages[number] for _, number in postings.best([stems], 8 * k)[0]]
         return unique(best, key=lambda page: page.address)[:k]

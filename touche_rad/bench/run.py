@@ -152,7 +152,7 @@ class Bench:
             job = JudgeJob(source=source, judge=cell.entry.configured, deadline=plan.deadline)
             services = replace(services, criteria=self.plan_file.criteria)
             # The labelled debates may cite another collection than the debaters' index.
-            if cell.of is None and self.plan_file.debaters and not job.needs_index:
+            if not cell.of and self.plan_file.debaters and not job.needs_index:
                 services = replace(services, index=None)
         identity = whole_identity(job.verb, job.identity(services), job.source)
         if not options.restart and is_finished(out, identity):

@@ -62,7 +62,7 @@ class ModelUse:
     @property
     def failure(self) -> Exception | None:
         """Why the result was made without the model; None if the model took part."""
-        if self.without is None and self.failures and not self.answered:
+        if not self.without and self.failures and not self.answered:
             return self.failures[0]
         return self.without
 
@@ -261,7 +261,7 @@ class Calls:
             except asyncio.CancelledError as error:
                 call.abandon()
                 task = asyncio.current_task()
-                if task is None or task.cancelling():
+                if not task or task.cancelling():
                     raise
                 raise RuntimeError("the call cancelled itself") from error
             except (Exception, SystemExit, BaseExceptionGroup) as error:

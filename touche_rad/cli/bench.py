@@ -108,7 +108,7 @@ def new(options: BenchNewOptions) -> None:
     data = {"claims": options.claims or demo_file("claims.tsv")}
     if options.labels and options.debates:
         data |= {"debates": options.debates, "labels": options.labels}
-    elif options.claims is None:
+    elif not options.claims:
         data |= {"debates": demo_file("debates.jsonl"), "labels": demo_file("labels.jsonl")}
     index = options.index or DEMO
     settings: dict[str, Any] = {
@@ -171,7 +171,7 @@ def run(options: BenchRunOptions) -> int:
             raise UserError(f"{path.parent} has no {PLAN}: make one with: touche-rad bench new DIR")
     elif not path.exists():
         raise UserError(f"there is no {path}: make a bench with: touche-rad bench new DIR")
-    if results is None:
+    if not results:
         raise UserError("bench run: give the output folder: -o DIR")
     # What --plugin imported of the plan's plugins is copied to its folder, or imported from there.
     for name in read_plan(path).plugins:
@@ -190,9 +190,9 @@ def run(options: BenchRunOptions) -> int:
         trust_all()
     else:
         plan_file.refuse_files_outside(options.index)
-        plugins = plan_file.entries
-        texts = [plan_file.plan.index, *(f"{plugin.model} {plugin.text}" for plugin in plugins)]
-        prepare.tell_servers(path, texts, [plugin.configured for plugin in plugins])
+        texts = [f"{plugin.model} {plugin.text}" for plugin in plan_file.entries]
+        configured = [plugin.configured for plugin in plan_file.entries]
+        prepare.tell_servers(path, [plan_file.plan.index, *texts], configured)
     settings = RunOptions(strict=options.strict, replace=options.replace, restart=options.restart)
     bench, figures = run_plan(plan_file, results, options, settings)
     if options.as_json:

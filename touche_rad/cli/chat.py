@@ -99,7 +99,7 @@ class Chat:
         )
         if index is not None and is_demo(index):
             self._say(prepare.ON_DEMO)
-        if self._session.model is None and self._debater.plugin.uses_model:
+        if not self._session.model and self._debater.plugin.uses_model:
             self._say(f"note: {prepare.SIDE_UNKNOWN}", style="yellow")
         is_interactive = sys.stdin.isatty() and sys.stdout.isatty()
         if is_interactive and sys.platform != "win32":

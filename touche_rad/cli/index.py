@@ -178,7 +178,7 @@ def _build(
         if bad.copies:
             first = f"{source}:{bad.copies[0]}"
             say(f"arguments given twice: {len(bad.copies)}; the first: {first}", Label.WARNING)
-    elif vectors is None and annotator is None:
+    elif not vectors and annotator is None:
         arguments_wanted = expected()
         if arguments_wanted is None or not backend.holds(place, arguments_wanted):
             raise UserError(f"{place} exists already: {REPLACE_OUTPUT}")

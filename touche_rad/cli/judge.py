@@ -137,7 +137,7 @@ def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
     from touche_rad.score.naming import named
 
     folder = options.output
-    if folder is None or folder.is_file() or options.shard:
+    if not folder or folder.is_file() or options.shard:
         raise UserError("judge: several DEBATES need a folder, and no --shard: -o FOLDER")
     refuse_links(folder)
     sources = [Path(os.path.abspath(source)) for source in options.sources]

@@ -32,7 +32,7 @@ def run_table(options: BenchRunOptions) -> int:
     """Run the commands of a table with the options of `bench run`, and print its values."""
     name = str(options.plan).removeprefix(PREFIX)
     table = load(name)
-    if options.data is None or options.data.is_file():
+    if not options.data or options.data.is_file():
         files = "; ".join(f"{file}: {what}" for file, what in table.data.items())
         raise UserError(f"bench run: give the folder with the data: --data DIR, with {files}")
     models: dict[str, str] = {}
@@ -131,11 +131,11 @@ def _run_commands(work: Reproduction, options: BenchRunOptions, refused: list[st
         for row, row_commands in commands:
             try:
                 steps.run(row_commands, call)
-                if row is None:
+                if not row:
                     work.check_examples()
             except WorkError as error:
                 is_first = not any(lines[line] for line in steps.finished)
-                if row is None or error.exit_code != 1 or options.strict or is_first:
+                if not row or error.exit_code != 1 or options.strict or is_first:
                     raise
                 failed.append(row)
                 refused.append(str(error))

@@ -276,7 +276,7 @@ def check_model(model: Model, options: Common, *, must_answer: bool = True) -> N
 def check_user(user: OfficialUser, options: Common, *, must_answer: bool) -> None:
     """Check the endpoint of a simulated user; if it cannot be used, stop, or say who speaks."""
     error = _problem_of(user, options)
-    if error is None:
+    if not error:
         return
     line = f"{error.problem}: {error}"
     if must_answer:
@@ -400,6 +400,6 @@ def under_tira() -> bool:
 def tira_takes(out: Path | None) -> bool:
     """Whether TIRA takes this output, so that the run must finish, beside no other `*.jsonl`."""
     folder = os.environ.get("outputDir")
-    if out is None or not folder:
+    if not out or not folder:
         return False
     return out.parent.resolve() == Path(folder).resolve()

@@ -312,7 +312,7 @@ def main(args: list[str] | None = None) -> None:
     os.environ.setdefault("OPENBLAS_NUM_THREADS", _BLAS_THREADS)
     code = run(args)
     calls = sys.modules.get("touche_rad.calls")  # importing it would slow down `--help`
-    if calls is None or not calls.hanging():
+    if not calls or not calls.hanging():
         sys.exit(code)
     try:
         sys.stdout.flush()

@@ -131,7 +131,7 @@ def _play(plugin: Plugin, options: PromptsOptions) -> list[PluginRequest]:
     """Return the requests of a plugin that processes the first debate."""
     source = options.debates or demo_file("debates.jsonl")
     debate = next((debate for debate, _ in files.read_views(source)), None)
-    if debate is None:
+    if not debate:
         raise UserError(f"{source}: expected at least one debate")
     backend = Examples()
     with Session(options.seed, options.criteria) as session:

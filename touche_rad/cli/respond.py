@@ -126,10 +126,10 @@ def respond_command(options: RespondOptions) -> int:
         print_line(printable(response.content), 0)
         for argument in response.arguments:
             print_line(printable(f"  [{argument.id}] {argument.text}"), 4)
-        if answer.fallback is None:
+        if not answer.fallback:
             for event in answer.events:
                 say(event.text, Label.NOTE, quiet=False)
-    if session.model is None and debater.plugin.uses_model and sys.stdout.isatty():
+    if not session.model and debater.plugin.uses_model and sys.stdout.isatty():
         say(prepare.SIDE_UNKNOWN, Label.NOTE)
     return 1 if answer.fallback else 0
 
@@ -137,7 +137,7 @@ def respond_command(options: RespondOptions) -> int:
 def _each_turn(source: Path | None) -> Iterator[Debate]:
     from touche_rad import files
 
-    if source is None:
+    if not source:
         raise UserError("respond --explain: give an input file, or --say TEXT")
     for debate in files.read_debates(source):
         for turn in range(len(debate.turns)):

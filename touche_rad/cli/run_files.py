@@ -115,12 +115,12 @@ def find_places(
     its lines needs none, either.
     """
     out = options.output
-    if out is None and options.dry_run:
+    if not out and options.dry_run:
         out = Path(os.devnull)
     if options.shard:
         if options.dry_run:
             raise OptionError("--dry-run is for the whole run: leave out --shard")
-        if out is None:
+        if not out:
             raise OptionError("--shard is for a run with an output: add -o RUN")
         from touche_rad.files.records import refuse_links
 
@@ -128,7 +128,7 @@ def find_places(
         refuse_links(part.parent)
         out = part / out.name
 
-    if source is None:
+    if not source:
         input_folder = os.environ.get("inputDataset")
         if not input_folder:
             or_say = ", or a message with --say TEXT" if verb == "respond" else ""
@@ -143,7 +143,7 @@ def find_places(
             raise UserError(f"inputDataset names {error}, or give the input file itself") from None
 
     status = None
-    if out is None and not may_print:
+    if not out and not may_print:
         output_folder = os.environ.get("outputDir")
         if not output_folder:
             raise UserError(
@@ -213,7 +213,7 @@ def run_on_files(
             strict=options.strict,
             keep_finished=is_one_of_several,
         )
-        if out is None:
+        if not out:
             status = run(work, STDOUT, settings)
         else:
             with progress(job.title, describe=partial(calls_so_far, model)) as report:
@@ -230,7 +230,7 @@ def run_on_files(
                 )
                 status = run(work, out, settings, options.shard)
 
-    if out is None:
+    if not out:
         for warning in status.warnings:
             say(warning.detail, Label.WARNING)
         return end_of_run(status, None)
@@ -251,7 +251,7 @@ def run_on_files(
     if print_finding:
         print_finding({out: places.source})
     code = end_of_run(status, out)
-    if places.status is None and not code and not is_one_of_several:
+    if not places.status and not code and not is_one_of_several:
         steps = next_after(places.kind, out, places.source, options.index)
         if demo:
             say(ON_DEMO, Label.NOTE)

@@ -92,7 +92,7 @@ def try_plugins(options: TrialOptions, submission: Submission, collection: Path)
             missing = plugin.missing(index=True, model=has_model)
             if missing:
                 raise UserError(f"{kind} {spec.name} needs {'; '.join(missing)}")
-            if is_clone and plugin.file is None and plugin.source != "touche-rad":
+            if is_clone and not plugin.file and plugin.source != "touche-rad":
                 raise UserError(
                     f"{plugin.name} is from the package {plugin.source}, which this image does "
                     "not have: run submit in the package's folder, whose Dockerfile installs it"

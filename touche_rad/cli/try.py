@@ -117,8 +117,12 @@ def _plan_of(options: TryOptions, plugin: Plugin[Any], text: str) -> BenchPlan:
     index = options.index or ("" if is_judge and "index" not in plugin.needs else DEMO)
     # The bench of the plugin and of what it is compared with.
     names = named(unique([text, *(_JUDGES if is_judge else _DEBATERS)]))
-    fields = {"name": "try", "index": index, "turns": options.turns}
-    fields["pages"] = {"baselines": list(names)[1:]}
+    fields = {
+        "name": "try",
+        "index": index,
+        "turns": options.turns,
+        "pages": {"baselines": list(names)[1:]},
+    }
     if is_judge:
         if (options.on is None) != (options.labels is None):
             raise OptionError("a judge needs both: --on DEBATES --labels LABELS")
@@ -151,7 +155,7 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
     report = figures.judges or figures.shares
     assert report
     table = report.board()
-    if figures.judges is None:
+    if not figures.judges:
         table = replace(figures.board(), optional=0)
     difference = by_pair(report.comparisons, MEAN)
     rows = []

@@ -91,14 +91,13 @@ def bias_row(run: str, contests: Contests, judgements: Judgements) -> BiasRow:
             stays.append(
                 TIE not in (winner, swapped) and contest.sides[winner] != contest.sides[swapped]
             )
-    of_people = _shares_of_wins(truth)
     return BiasRow(
         run=run,
         debates=len(judgements),
         decided=len(winners),
         swapped=len(flips),
         **_shares_of_wins(winners),
-        **{f"{name}_gold": value for name, value in of_people.items()},
+        **{f"{name}_gold": value for name, value in _shares_of_wins(truth).items()},
         flipped=mean(flips),
         stays_with_side=mean(stays),
     )

@@ -202,14 +202,14 @@ class ContestsJob(JobSpec):
     def open(self, services: Services) -> Work[Game]:
         """Make the debaters, which have the model of the services, or another of its server."""
         model = services.model
-        if self.samples > 1 and (model is None or not model.settings.temperature):
+        if self.samples > 1 and (not model or not model.settings.temperature):
             raise OptionError(
                 "samples differ at a temperature above 0 only: add -m URL#MODEL and "
                 "-O model.temperature=1"
             )
 
         def services_of(debater: Configured, number: int = 0) -> Services:
-            if model is None:
+            if not model:
                 return services
             name = debater.model[1:] if debater.model else None
             seed = services.seed + number

@@ -78,6 +78,3 @@ def _fingerprint(file: Path) -> str:
     for argument in islice(files.read_arguments(file), 2_000):  # the demo has fewer
         digest.update(f"{files.argument_line(argument)}\n".encode())
     return digest.hexdigest()[:16]
-
-
-__all__ = ["DEMO", "cached_index", "demo_file", "is_demo", "open_demo"]

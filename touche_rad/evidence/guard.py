@@ -178,7 +178,7 @@ class Sources:
         nearest = max(
             supports, key=lambda support: (support.share, not support.denies), default=None
         )
-        if nearest is None or not nearest.denies:
+        if not nearest or not nearest.denies:
             return False
         # Clauses of an argument in another order do not change it.
         written = " ; ".join(self._plain_texts[: len(self.texts)])

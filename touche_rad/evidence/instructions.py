@@ -41,7 +41,7 @@ def flagged_sentences(text: str) -> tuple[str, ...]:
 def flags(turns: Sequence[Turn]) -> Iterator[tuple[int, str]]:
     """Yield the turn from 0, and where and what is flagged, of responses and cited arguments."""
     for number, turn in enumerate(turns):
-        if turn.response is None:
+        if not turn.response:
             continue
         for sentence in flagged_sentences(turn.response.content):
             yield number, f"response: {sentence}"

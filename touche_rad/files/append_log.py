@@ -116,7 +116,7 @@ class AppendLog:
         """Remove the log, or keep it as another file: the work is done."""
         if sys.platform == "win32":  # it neither removes nor renames an open file
             self.close()
-        if path is None:
+        if not path:
             self.path.unlink()
         else:
             self.path.replace(path)

@@ -60,6 +60,6 @@ def record_from(line: Line, model: type[B]) -> B:
 def judgement_line(judgement: Judgement) -> str:
     """Write a panel's verdict."""
     record = judgement.model_dump(mode="json")
-    if judgement.swapped is None:
+    if not judgement.swapped:
         del record["swapped"]
     return dump(record)

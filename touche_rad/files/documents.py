@@ -78,7 +78,7 @@ def _elements(text: str) -> dict[str, str]:
     elements = {}
     begin: re.Match[str] | None = None
     for tag in tags:
-        if begin is None:
+        if not begin:
             is_closed = tag.start() < last_ends.get(tag[2], 0)
             begin = tag if is_closed and not tag[1] else None
         elif tag[1] and tag[2] == begin[2]:

@@ -477,7 +477,7 @@ def evaluation_line(evaluation: Evaluation) -> str:
         turn: JsonObject = {}
         for criterion in criteria:
             verdict = verdicts.get(criterion.key)
-            if verdict is None:
+            if not verdict:
                 continue
             scored: JsonObject = {"score": verdict.score, "explanation": verdict.rationale}
             if not criteria.official:

@@ -110,7 +110,7 @@ class Vllm(Backend):
     async def close(self) -> None:
         """Stop the server and its processes."""
         start = self._start
-        if start is None:
+        if not start:
             return
         self._start = None
         while not start.done():  # it fails as soon as its server has ended
@@ -123,7 +123,7 @@ class Vllm(Backend):
     async def _endpoint(self) -> Endpoint:
         """Return the running server, once it is ready; start it if it does not run."""
         died = self._server is not None and self._server.poll() is not None
-        if self._start is None or (died and self._start.done()):
+        if not self._start or (died and self._start.done()):
             self._start = asyncio.create_task(self._run())
         return await asyncio.shield(self._start)
 
@@ -206,7 +206,7 @@ class Vllm(Backend):
 
     def _stop(self) -> None:
         server = self._server
-        if server is None or sys.platform == "win32":
+        if not server or sys.platform == "win32":
             return
         self._server = None
         with suppress(ProcessLookupError):

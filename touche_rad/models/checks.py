@@ -69,7 +69,7 @@ _JSON: Final = 'Is water wet? Answer as JSON: {"relation": "yes" or "no"}'
 async def checks(model: Model) -> AsyncIterator[Check]:
     """Check what plugins need of a model; stop if the model does not answer."""
     backend = model.backend
-    if backend is None:
+    if not backend:
         yield Check("model", True, "EMPTY: answers come from the cache only")
         return
     message = {"role": "user", "content": "Is water wet? Answer yes or no."}

@@ -144,7 +144,7 @@ class Endpoint(Backend):
         self._client()
 
     def _client(self) -> httpx2.AsyncClient:
-        if self._opened is None:
+        if not self._opened:
             self._opened = http.open_client()
         return self._opened
 

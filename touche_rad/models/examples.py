@@ -156,7 +156,7 @@ class _Writer:
 
     def _list(self, part: Mapping[str, Any], schema: Mapping[str, Any]) -> list[object]:
         least = part.get("minItems", 1)
-        if self._chance is None:
+        if not self._chance:
             return [self.value(part["items"], schema)] * max(1, least)
         most = max(least, part.get("maxItems", _ITEMS))
         values: list[object] = []
@@ -171,7 +171,7 @@ class _Writer:
 
         Few of them follow each other in the prompt: an answer that repeats its prompt is refused.
         """
-        if self._chance is None:
+        if not self._chance:
             return TEXT
         most = part.get("maxLength", _TEXT)
         length = min(most, max(_SHORTEST, round(_LENGTH * most)))

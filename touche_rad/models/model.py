@@ -177,7 +177,7 @@ class Model:
 
     async def check_after_failure(self) -> None:
         """Raise the server's error if it does not work; called after calls that failed."""
-        if self.backend is None or self._sender.error is None or not self.usage.faults:
+        if not self.backend or self._sender.error is None or not self.usage.faults:
             return
         probe = self._body([Message("user", "Hello")]) | {"max_tokens": 1}
         try:
@@ -294,7 +294,7 @@ class Model:
         key = digest_of_text(json.dumps(request, sort_keys=True))
 
         with Call.counted(step, self.usage, self._deadline) as call:
-            if self._cache is None:
+            if not self._cache:
                 return question.result(await self._send(call, question, body, messages, shorten))
             # Equal parallel requests are sent once; the others wait for the stored answer.
             async with self._locks.setdefault(key, anyio.Lock()):
@@ -303,7 +303,7 @@ class Model:
                     try:
                         result = question.result(stored)
                     except (LookupError, TypeError, ValueError):
-                        if self.backend is None:
+                        if not self.backend:
                             raise stored_error(stored) from None
                         self._cache.remove(key)  # an error, or damaged
                     else:

@@ -153,7 +153,7 @@ class Trace:
         begun: float | None = None,
     ) -> None:
         """Append a request and its answer or error; without `begun` the cache answered."""
-        if self.path is None:
+        if not self.path:
             return
         record = {
             "format": TRACE_FORMAT,
@@ -288,7 +288,7 @@ class Sender:
         which the backend starts.
         """
         backend = self.backend
-        if backend is None:
+        if not backend:
             raise NotCached("the answer is not in the cache, and there is no endpoint (EMPTY)")
         waits = call.context.deadline is None
         began_to_wait = time.monotonic()

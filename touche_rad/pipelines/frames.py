@@ -51,7 +51,7 @@ def label_qrels(debates: str | Path, labels: str | Path) -> pd.DataFrame:
         for number, (turn, labels_of_turn) in enumerate(
             zip(debate.turns, labels_of_debate, strict=True)
         ):
-            if turn.response is None:
+            if not turn.response:
                 continue
             qid = _topic(debate.view(number))["qid"]
             for key in grice().keys:

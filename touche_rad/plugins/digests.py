@@ -40,7 +40,7 @@ def code_of(configured: Configured) -> dict[str, str]:
     whose = f"{plugin.kind} {plugin.name}"
     module = plugin.factory.__module__
     digests: dict[str, str] = {}
-    if plugin.distribution is None:
+    if not plugin.distribution:
         for name, file in _imported_beside(module):
             digests[f"--plugin {name}"] = digest_of(file)
     elif _is_ours(module):
@@ -200,12 +200,12 @@ def _imported_beside(module: str) -> list[tuple[Path, Path]]:
     Each has its path from the folder of the plugin.
     """
     place = _place_of(module)
-    if place is None or _is_ours(module):
+    if not place or _is_ours(module):
         return []
     files = set()
     for name in list(sys.modules):
         file = _file_of(name)
-        if file is None or _is_ours(name) or not file.is_relative_to(place.parent):
+        if not file or _is_ours(name) or not file.is_relative_to(place.parent):
             continue
         installed = "site-packages" in file.parts or file.is_relative_to(sys.base_prefix)
         if file.is_file() and not installed:

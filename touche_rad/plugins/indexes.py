@@ -59,14 +59,14 @@ def index_backend_of(location: str, options: Mapping[str, str] | None = None) ->
     """
     plugins: Mapping[str, Plugin[IndexBackend]] = registered("index")
     plugin = plugins.get(location.partition(":")[0])
-    if plugin is None:
+    if not plugin:
         servers: list[str] = []
         for name, backend in plugins.items():
             if not getattr(backend.factory, "for_paths", False):
                 servers.append(f"{name}:{location}")
-            elif plugin is None and "://" not in location:
+            elif not plugin and "://" not in location:
                 plugin = backend
-    if plugin is None:
+    if not plugin:
         advice = f"write {' or '.join(servers)}" if "://" in location and servers else "unknown"
         raise UserError(
             f"{location!r} is no location of an index: {advice} (backends: {', '.join(plugins)})"

@@ -115,8 +115,9 @@ class LoadedDebater(Loaded[Debater]):
     @cached_property
     def explain(self) -> Explain | None:
         """Lists the candidates for the answer, best first; None if the debater cannot."""
-        debater = self.instance
-        return self._in_context(debater.explain) if isinstance(debater, Explains) else None
+        if isinstance(self.instance, Explains):
+            return self._in_context(self.instance.explain)
+        return None
 
     @property
     def takes_sides(self) -> bool:
@@ -135,8 +136,9 @@ class LoadedJudge(Loaded[Judge]):
     @cached_property
     def judge_all(self) -> Callable[[Debate], Awaitable[Sequence[Verdicts] | None]] | None:
         """Judges all responses of a debate at once; None if the judge cannot."""
-        judge = self.instance
-        return self._in_context(judge.judge_all) if isinstance(judge, JudgesAll) else None
+        if isinstance(self.instance, JudgesAll):
+            return self._in_context(self.instance.judge_all)
+        return None
 
 
 class LoadedPanel(Loaded[Panel]):

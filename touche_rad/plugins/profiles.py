@@ -98,7 +98,7 @@ def load_profile(
     """Load a bundled profile by its name, or a file by its path (`*.toml`)."""
     bundled = bundled_profiles(options)
     path = folder / name if name.endswith(PROFILE_FILE) else bundled.get(name)
-    if path is None:
+    if not path:
         names = ", ".join(bundled) or "none"
         raise OptionError(
             f"there is no profile {name!r}; known profiles: {names} (or the path of a .toml file)"

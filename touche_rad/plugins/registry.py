@@ -168,7 +168,7 @@ class Services:
 
     def need_model(self, who: str) -> Model:
         """Return the language model, or raise an error that says how to give one."""
-        if self.model is None:
+        if not self.model:
             raise UserError(f"{who} needs {A_MODEL}")
         return self.model
 
@@ -246,7 +246,7 @@ class Plugin(Generic[L]):
         unmet: list[str] = []
         for need in self.needs:
             match = _NEED.fullmatch(need)
-            if match is None:
+            if not match:
                 raise WorkError(
                     f"{self.kind} {self.name!r} of {self.source}: unknown need {need!r}: expected "
                     "index, vectors, model, module:NAME or extra:EXTRA/MODULE"
@@ -534,7 +534,7 @@ def import_plugins(places: Iterable[str]) -> None:
                 path = Path(place)
                 name = f"{_OF_FILE}{path.stem}"
                 spec = importlib.util.spec_from_file_location(name, path)
-                if spec is None or spec.loader is None or (path.exists() and not path.is_file()):
+                if not spec or spec.loader is None or (path.exists() and not path.is_file()):
                     raise UserError("expected a file, got a folder, a pipe or a device")
                 module = importlib.util.module_from_spec(spec)
                 sys.modules[name] = module

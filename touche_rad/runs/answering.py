@@ -165,7 +165,7 @@ class Answerer:
             events.append(EventKind.LAST_RESORT.event("no debater answered"))
             answer = Answer(response, LAST_RESORT, events=tuple(events))
             cause = cause or Refused("there is no debater")
-        if cause is None:
+        if not cause:
             return answer
         fallback = fallback_for(
             f"debater {self.name}",
@@ -200,7 +200,7 @@ def make_answerer(
     plugins = registered("debater")
     # A fallback must not wait for the model that just failed.
     without_model = replace(services, model=None)
-    if services.model is None or "model" not in debater.plugin.uses:
+    if not services.model or "model" not in debater.plugin.uses:
         plugins.pop(selected)
     for name in packaged_table(__package__, "fallbacks.toml")["debaters"]:
         plugin = plugins.get(name)
@@ -265,7 +265,7 @@ def guard(
         argument: Argument | None = citation
         if index is not None:
             argument = index.get(citation.id)
-        if argument is None:
+        if not argument:
             events.append(EventKind.UNKNOWN_ARGUMENT.event(f"{citation.id!r} is not in the index"))
         else:
             further = drop_keys(citation.model_extra or {}, argument.model_extra or {})

@@ -150,7 +150,7 @@ class FailureLog:
             self._write(what, error)
 
     def _write(self, cause: str, error: BaseException) -> None:
-        if self.path is None:
+        if not self.path:
             return
         text = f"{safe_lines(cause)}\n{traceback_text(error)}\n\n"
         # The file may be published with the run: it names no folders of this machine.
@@ -203,7 +203,7 @@ def describe_failure(plugin: str, error: BaseException) -> str:
 def _place(error: BaseException, module_name: str) -> str:
     """Return file, line and function of the innermost frame in the plugin's code."""
     module = sys.modules.get(module_name)
-    if module is None:
+    if not module:
         return ""
     try:
         path_of_module = Path(inspect.getfile(module))

@@ -106,7 +106,7 @@ def report_fallback(
         for of_other_plugin in use.fallbacks:
             failures.add(*of_other_plugin)
     cause = failure or use.failure
-    if cause is None:
+    if not cause:
         return ()
     fallback = fallback_for(
         f"{kind} {plugin.name}",
@@ -309,7 +309,7 @@ class CachedJudge:
         seen = json.dumps(view.model_dump(exclude={"wire"}), default=str)
         key = hashlib.sha256(seen.encode()).digest()
         task = self._tasks.get(key)
-        if task is None or (task.done() and task.result().fallbacks):
+        if not task or (task.done() and task.result().fallbacks):
             judging = judge_view(
                 self.plugin, view, self.criteria, deadline=self.deadline, failures=failures
             )
@@ -355,7 +355,7 @@ async def _judge_whole(
 
     Return an empty list if that fails or any verdict is missing: each view is then judged alone.
     """
-    if not views or judge.judge_all is None or criteria.unit != "response":
+    if not views or not judge.judge_all or criteria.unit != "response":
         return []
     debate = views[-1]
     if [debate.view(turn) for turn in range(len(debate.turns))] != list(views):

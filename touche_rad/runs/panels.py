@@ -162,7 +162,7 @@ def work(
 
     async def do(contest: Contest, failures: FailureLog) -> Done:
         """Judge one debate, or return the recorded verdict on the same words by the same panel."""
-        if recorded is None:
+        if not recorded:
             return await judge(failures, contest)
         key = {"judging": identity, "swap": swap, "contest": contest.model_dump(mode="json")}
         return await recorded(key, partial(judge, failures), contest)

@@ -280,7 +280,7 @@ class Output:
     def stop(self, state: State, error: str) -> None:
         """Write the status of a run that did not finish; the journal is kept."""
         path = self.options.status_path
-        if path is None or (not self.total and path == path_beside(self.path, STATUS)):
+        if not path or (not self.total and path == path_beside(self.path, STATUS)):
             return  # nothing has happened to the output, so its status remains
         tally = Tally(units=self.units.start)
         if self.log_path.exists():

@@ -35,7 +35,7 @@ class Shard:
         """
         match = _SHARD.fullmatch(text.strip())
         shard = cls(int(match[1]), int(match[2])) if match else None
-        if shard is None or not 1 <= shard.number <= shard.count:
+        if not shard or not 1 <= shard.number <= shard.count:
             raise OptionError(f"--shard {text}: expected I/N with I from 1 to N, such as 2/4")
         return shard
 

@@ -94,7 +94,7 @@ class Probe:
         changed = self.change(response, elsewhere)
         if isinstance(changed, dict):
             changed = response.model_copy(update=changed)
-        if changed is None or (changed == response and not self.repeats):
+        if not changed or (changed == response and not self.repeats):
             return None
         if view.last.response:
             return view.with_response(changed)

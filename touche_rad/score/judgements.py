@@ -99,7 +99,7 @@ def score_judgements(
     def align(_: str, run: Run) -> Alignment:
         if policy.strict:
             return match_strictly(truth, labels, lines, run)
-        if reference is None or not run.has_words:
+        if not reference or not run.has_words:
             check_places(run, truth, labels, lines, "" if reference else NO_TEXTS_FIX)
         return Matcher(run, labels, lines, reference, is_part=left_out > 0).match()
 
@@ -140,7 +140,7 @@ def score_judgements(
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     if left_out > 0:
         message = f"{left_out} labelled debates are of other runs, and are left out"
-        if policy.debates is None:
+        if not policy.debates:
             message += " (with --debates FILE, debates that a judge lost count as no)"
         problems.append(Problem(run=str(truth), kind=ProblemKind.OTHER_LABELS, message=message))
     # That scorer refuses labels of other runs, which says nothing about these.

@@ -219,7 +219,7 @@ class Matcher:
         where: dict[str, Any] = {"debate": self.lines[position]}
         if row:
             where["line"] = row.line
-        if row is None or row.problem is not None:
+        if not row or row.problem is not None:
             problem = (row and row.problem) or ProblemKind.MISSING_DEBATE
             labelled = sum(map(self._count_labels, labels_of_turns))
             self._note_missing(problem, labelled, **where)

@@ -185,7 +185,7 @@ def read_truth(
 
     The file says what had to be judged: labels of several runs have further debates.
     """
-    if debates is None:
+    if not debates:
         labels = list(files.read_labels(truth, criteria=criteria))
         return labels, range(1, len(labels) + 1)
     _, of_debates, lines = zip(*files.read_labelled(debates, truth, criteria), strict=True)

@@ -38,8 +38,9 @@ def debate_rows(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
         groups.setdefault((row["run"], row["debate"], row["criterion"]), []).append(row)
     for turns in groups.values():
-        names = ("run", "debate", "claim", "criterion")
-        counts: dict[str, Any] = {name: turns[0][name] for name in names}
+        counts: dict[str, Any] = {
+            name: turns[0][name] for name in ("run", "debate", "claim", "criterion")
+        }
         for name in ("yes", "agree"):
             if name in turns[0]:
                 answers = [row[name] for row in turns if row[name] is not None]

@@ -55,12 +55,9 @@ class _Services(TypedDict, total=False):
     model: Model | None
 
 
-_Options = Mapping[str, str] | None
-
-
 def check_debater(
     name: str,
-    options: _Options = None,
+    options: Mapping[str, str] | None = None,
     *,
     max_words: int = MAX_WORDS,
     **services: Unpack[_Services],
@@ -86,7 +83,9 @@ def check_debater(
     work.finish()
 
 
-def check_judge(name: str, options: _Options = None, **services: Unpack[_Services]) -> None:
+def check_judge(
+    name: str, options: Mapping[str, str] | None = None, **services: Unpack[_Services]
+) -> None:
     """Check a judge of single responses; raise ContractError with every broken rule.
 
     It gives a verdict on each of the four maxims with a score from 0 to 1 or a reason for its
@@ -110,7 +109,9 @@ def check_judge(name: str, options: _Options = None, **services: Unpack[_Service
     work.finish()
 
 
-def check_panel(name: str, options: _Options = None, **services: Unpack[_Services]) -> None:
+def check_panel(
+    name: str, options: Mapping[str, str] | None = None, **services: Unpack[_Services]
+) -> None:
     """Check a judge of whole debates; raise ContractError with every broken rule.
 
     It returns an outcome whose winner is a speaker, a tie, or missing with a reason, with scores
@@ -124,7 +125,9 @@ def check_panel(name: str, options: _Options = None, **services: Unpack[_Service
     work.finish()
 
 
-def check_retriever(name: str, options: _Options = None, **services: Unpack[_Services]) -> None:
+def check_retriever(
+    name: str, options: Mapping[str, str] | None = None, **services: Unpack[_Services]
+) -> None:
     """Check a retriever; raise ContractError with every broken rule.
 
     It returns at most `k` hits, best first, each once, all from the index, the same for the same
@@ -148,7 +151,7 @@ class _Work:
         self,
         kind: Kind,
         name: str,
-        options: _Options,
+        options: Mapping[str, str] | None,
         index: ArgumentIndex | None = None,
         model: Model | None = None,
     ) -> None:
@@ -156,7 +159,7 @@ class _Work:
         self.options = options or {}
         self.broken: list[str] = []
         needs = self.plugin.needs
-        if model is None and "model" in needs:
+        if not model and "model" in needs:
             model = Model(Examples())
         # The cited arguments of debaters and the hits of retrievers are compared with an index.
         wants_index = kind in ("debater", "retriever") or "index" in (*needs, *self.plugin.uses)
@@ -273,7 +276,7 @@ def _response_faults(answer: object, services: Services, max_words: int) -> Iter
     index = services.need_index("check_debater")
     for argument in response.arguments:
         original = index.get(argument.id)
-        if original is None:
+        if not original:
             yield f"the cited argument {argument.id!r} is not in the index"
         elif original.text != argument.text:
             yield f"the text of the cited argument {argument.id!r} was changed"

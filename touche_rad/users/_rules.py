@@ -129,8 +129,7 @@ class RuleUser:
         )
 
     def _ask(self, debate: Debate) -> str:
-        text = clean(debate.last.answer)
-        answer = next(iter(sentences(text)), "")
+        answer = next(iter(sentences(clean(debate.last.answer))), "")
         if not answer or count_words(answer) > _LONGEST_ECHO:
             return ASKING_ABOUT_ALL
         return self._fill(self._next(debate, "ask", ASKING), answer=answer.replace('"', "'"))

@@ -175,7 +175,7 @@ class _SinaiJudge:
     async def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
         unit = self._criteria.unit
-        if debate.last.response is None and unit == "response":
+        if not debate.last.response and unit == "response":
             return self._no_verdicts("the last turn has no response")
         sees = self._criteria.sees
         lines = before(debate, with_response=unit == "debate")
@@ -392,7 +392,7 @@ def before(debate: Debate, *, with_response: bool = False) -> list[str]:
 
 def _shown(turn: Turn, most: int) -> dict[str, Any]:
     """Return a response and its first arguments as a prompt shows them."""
-    if turn.response is None:
+    if not turn.response:
         return {"response": "(none)", "arguments": []}
     arguments = texts(turn.response.arguments, most)
     return {"response": clean(turn.response.content)[:LONGEST_TEXT], "arguments": arguments}

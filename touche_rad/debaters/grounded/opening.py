@@ -37,7 +37,7 @@ def openings(debate: Debate, span: str, *, is_clause: bool, agrees: bool) -> tup
     message = clean(debate.last.utterance)
     words = re.escape(clean(span).strip(' .,;:!?"“”'))
     match = re.search(rf"(?<!\w){words}(?!\w)", message, re.IGNORECASE)
-    if match is None or '"' in match[0] or not _FEWEST <= count_words(match[0]) <= _MOST:
+    if not match or '"' in match[0] or not _FEWEST <= count_words(match[0]) <= _MOST:
         return short, short
     if is_clause:
         return f'You say "{match[0]}". {_CONTRADICTION if agrees else "But:"}', short

@@ -167,7 +167,7 @@ class InspireDebate:
         if options.wording == "free":
             return CheckedSpeech(speech, options.max_words, arguments)
         texts = [argument.text for argument in arguments]
-        texts += [piece.text for piece in named_pieces if piece.argument is None]
+        texts += [piece.text for piece in named_pieces if not piece.argument]
         checked = await self._guard.checked(argument, texts, messages)
         return CheckedSpeech(speech, options.max_words, arguments, checked)
 

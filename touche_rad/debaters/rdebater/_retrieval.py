@@ -181,7 +181,7 @@ def retrieved(
         candidates = [
             argument
             for argument, annotation in zip(candidates, annotations, strict=True)
-            if annotation is None or annotation.schemes
+            if not annotation or annotation.schemes
         ] or candidates
     compared_field = _field(options.likeness, debate)
     cosines, basis = likeness(index, compared_field, history_text(debate), candidates)
@@ -241,9 +241,9 @@ class SchemeAnnotations:
             for record, annotation in zip(evidence, stored, strict=True)
         ]
         annotator = self._annotator
-        if annotator is None:
+        if not annotator:
             return records
-        missing = [place for place, annotation in enumerate(stored) if annotation is None]
+        missing = [place for place, annotation in enumerate(stored) if not annotation]
 
         async def annotate(places: Sequence[int]) -> None:
             """Annotate the records of one call."""

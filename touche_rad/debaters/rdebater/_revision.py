@@ -259,7 +259,7 @@ async def revise(
                 break
             if brief.options.agents == "separate":
                 correction = await agents.modify(candidate, attempt.verdict.full_feedback)
-            if correction is None:
+            if not correction:
                 raise OverBudget("no call is left to judge a revised text")
             candidate = correction
             earlier = [words(attempt.candidate.text) for attempt in attempts]

@@ -172,7 +172,7 @@ def quoted_by(text: str, arguments: Sequence[Argument]) -> Argument | None:
     if match or not quoted:
         return match
     nearest = max(arguments, key=lambda argument: _similarity(quoted, argument), default=None)
-    if nearest is None or _similarity(quoted, nearest) < MIN_SIMILARITY:
+    if not nearest or _similarity(quoted, nearest) < MIN_SIMILARITY:
         return None
     return nearest
 

@@ -90,7 +90,7 @@ class Reader:
             if message in sample.prompt[-1].content and all(part in argument for part in parts):
                 matching.append(sample)
         best = min(matching, key=lambda sample: len(sample.argument), default=None)
-        if best is None:
+        if not best:
             return None
         speech = ReasonedArgument.model_validate_json(best.answer)
         shortened = speech.model_copy(update={"argument": content})
@@ -100,7 +100,7 @@ class Reader:
         """Return the sample of the last turn; None if there is none, and count why."""
         response = view.last.response
         reasoning, content = split_blocks(clean(view.last.answer))
-        if response is None or not content:
+        if not response or not content:
             self.left_out["no response"] += 1
             return None
         if refused(content):
