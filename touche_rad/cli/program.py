@@ -39,7 +39,6 @@ from touche_rad.errors import (
     traceback_text,
     why,
 )
-from touche_rad.events import log
 from touche_rad.lists import T
 from touche_rad.text import colour_setting
 
@@ -47,6 +46,8 @@ DEFAULT_FILE: Final = "touche-rad.toml"
 """The name of a settings file; it is not used before the user names it."""
 MOST_EXAMPLES: Final = 3
 """The most examples in the help of a group."""
+_LOG: Final = logging.getLogger("touche_rad")
+"""The log of `touche_rad.events`, which is too slow to import for `--help`."""
 
 
 class Command(click.Command):
@@ -153,7 +154,7 @@ def _use_global_option(ctx: click.Context, parameter: click.Parameter, value: An
         handler = logging.StreamHandler()
         handler.setFormatter(_SafeFormatter("%(levelname)s %(module)s: %(message)s"))
         logging.basicConfig(handlers=[handler])
-        log.setLevel(logging.DEBUG)
+        _LOG.setLevel(logging.DEBUG)
         return
 
     # The program has used the variables of --config and --plugin before its command reads them.
@@ -374,13 +375,13 @@ def run(
         return _fail(f"internal error: {type(error).__name__}: {error} (-v shows the traceback)", 1)
     finally:
         if not is_step:
-            log.setLevel(logging.NOTSET)
+            _LOG.setLevel(logging.NOTSET)
     return result if isinstance(result, int) else 0
 
 
 def _show_traceback(error: Exception) -> None:
     """Print where an error comes from, if the user asked for it."""
-    if log.level == logging.DEBUG:
+    if _LOG.level == logging.DEBUG:
         click.echo(traceback_text(error), err=True, nl=False)
 
 
