@@ -76,7 +76,8 @@ def encodable(text: str) -> str:
 
 def clean(text: str) -> str:
     """Return the text on one line, without lone surrogates and control characters."""
-    return " ".join(_CONTROL.sub(" ", encodable(text)).split())
+    text = text.encode("utf-8", "replace").decode()
+    return " ".join(_CONTROL.sub(" ", text).split())
 
 
 _TERMINAL_SEQUENCE = re.compile(

@@ -29,13 +29,13 @@ def schema_limits(**limits: int) -> Any:
     return Field(json_schema_extra={**limits})
 
 
-Line = Annotated[str, schema_limits(maxLength=200)]
+Line = Annotated[str, Field(json_schema_extra={"maxLength": 200})]
 """Text of at most 200 characters: a name or a reason."""
-Remark = Annotated[str, schema_limits(maxLength=300)]
+Remark = Annotated[str, Field(json_schema_extra={"maxLength": 300})]
 """Text of at most 300 characters: a short comment."""
-Paragraph = Annotated[str, schema_limits(maxLength=600)]
+Paragraph = Annotated[str, Field(json_schema_extra={"maxLength": 600})]
 """Text of at most 600 characters: one turn."""
-Page = Annotated[str, schema_limits(maxLength=2_000)]
+Page = Annotated[str, Field(json_schema_extra={"maxLength": 2_000})]
 """Text of at most 2,000 characters: a quoted text or a comment."""
 
 

@@ -23,7 +23,7 @@ from touche_rad.debate import Debate
 from touche_rad.errors import UserError, why
 from touche_rad.files.records import read_file
 from touche_rad.frozen import frozen
-from touche_rad.text import clean, encodable, is_negation, words
+from touche_rad.text import clean, is_negation, words
 
 if TYPE_CHECKING:
     import jinja2
@@ -43,7 +43,8 @@ class Message:
 
     def wire(self) -> dict[str, str]:
         """Return the message for the request, with unpaired surrogates replaced."""
-        return {"role": self.role, "content": encodable(self.content)}
+        content = self.content.encode("utf-8", "replace").decode()
+        return {"role": self.role, "content": content}
 
 
 Shorten = Callable[[Sequence[Message]], Sequence[Message] | None]

@@ -11,7 +11,7 @@ from typing import Final
 from touche_rad.debate import Argument, Hit
 from touche_rad.errors import UserError, WorkError
 from touche_rad.events import log
-from touche_rad.lists import T, unique
+from touche_rad.lists import T
 from touche_rad.plugins.contracts import (
     Annotations,
     ArgumentIndex,
@@ -210,7 +210,7 @@ def find_topics(index: ArgumentIndex, texts: Iterable[str]) -> dict[str, float]:
     Each text counts equally. In a collection without topics, there are none.
     """
     hits: list[Hit] = []
-    for topics in index.search_all("topics", unique(texts), _MOST_TOPICS):
+    for topics in index.search_all("topics", list(dict.fromkeys(texts)), _MOST_TOPICS):
         hits += [hit.replace(score=hit.score / topics[0].score) for hit in topics]
     return topics_of(hits)
 

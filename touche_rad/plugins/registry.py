@@ -78,8 +78,7 @@ def parse_plugin(text: str) -> tuple[str, dict[str, str]]:
 
 def plugin_text(name: str, options: Mapping[str, object]) -> str:
     """Return `NAME` or `NAME(KEY=VALUE,...)`."""
-    inner = ",".join(key_values(options))
-    return f"{name}({inner})" if inner else name
+    return f"{name}({','.join(key_values(options))})" if options else name
 
 
 def _split(text: str, comma: re.Pattern[str]) -> list[str]:

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from touche_rad.errors import UserError, nearest
-from touche_rad.lists import T, unique
+from touche_rad.lists import T
 from touche_rad.runs.work import Progress
 from touche_rad.score.result import BASELINE, MEAN
 from touche_rad.text import clean, printable
@@ -61,7 +61,7 @@ def baseline_names(baselines: Sequence[Path], runs: Mapping[str, Path]) -> list[
         if path not in name_of:
             hint = nearest(str(path), map(str, runs.values()))
             raise UserError(f"the baseline {path} is not one of the runs{hint}")
-    return unique(name_of[path] for path in baselines)
+    return list(dict.fromkeys(name_of[path] for path in baselines))
 
 
 def each_run(

@@ -17,7 +17,7 @@ from touche_rad.debate import Argument, Debate, Turn, Verdict, Verdicts
 from touche_rad.errors import UserError
 from touche_rad.files.criteria import EVIDENCE
 from touche_rad.files.records import read_models
-from touche_rad.lists import alternate, unique
+from touche_rad.lists import alternate
 from touche_rad.models import Model, ModelError, Prompt, drop_oldest
 from touche_rad.models.errors import InvalidAnswer, Refusal, Truncated
 from touche_rad.models.output import Line, Page
@@ -403,7 +403,10 @@ def texts(arguments: Sequence[Argument], most: int) -> list[str]:
     first = [clean(argument.text)[:LONGEST_TEXT] for argument in arguments[:most]]
     if most == ALL:
         return first
-    return unique(first, lambda text: plain_words(text) or text)
+    by_words: dict[str, str] = {}
+    for text in first:
+        by_words.setdefault(plain_words(text) or text, text)
+    return list(by_words.values())
 
 
 def _verdict(criterion: Criterion, likely: Mapping[str, float], rationale: str) -> Verdict:
