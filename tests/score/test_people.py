@@ -266,11 +266,10 @@ def test_what_a_run_lost_is_corrected_in_one_way_however_labels_are_matched() ->
     shown = set()
     for variant in (pooled, labels, by_place, [*by_place[:-1], []]):
         run_file("few.jsonl", variant)
-        report = score("lost.jsonl", "few.jsonl", "--correct")
-        assert report["debates"] == {"lost": f"29 of {CLAIMS}"}
-        shown.add(str([(row["judge_yes"], row["yes"]) for row in report["rows"]]))
-        shown_lines = touche_rad("score lost.jsonl few.jsonl --correct").out.splitlines()
-        assert max(map(len, shown_lines)) <= 80
+        rows = score("lost.jsonl", "few.jsonl", "--correct")["rows"]
+        shown.add(str([(row["judge_yes"], row["yes"]) for row in rows]))
+        printed = touche_rad("score lost.jsonl few.jsonl --correct", out=f"29 of {CLAIMS} debates")
+        assert max(map(len, printed.out.splitlines())) <= 80
     assert len(shown) == 1
 
 

@@ -240,7 +240,6 @@ def score_runs(
         if ProblemKind.OTHER_LABELS not in {problem.kind for problem in report.problems}:
             from touche_rad.score.corrected import correct
 
-            _refuse(options, ("output",), "--correct")
             return correct(
                 report, compare=options.pairs, samples=options.samples, seed=options.seed
             )

@@ -10,7 +10,6 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from statistics import fmean
 from typing import Any
 
 import numpy as np
@@ -49,7 +48,6 @@ from touche_rad.score.reference import (
     known_reference,
     read_truth,
 )
-from touche_rad.score.result import MEAN
 from touche_rad.score.shares import ShareReport, present_debates, share_report
 from touche_rad.score.significance import (
     FEWEST_FOR_INTERVAL,
@@ -257,9 +255,6 @@ def people_report(
                 judged = correction.judged_turns(share, [*turns, *lost_turns])
                 of_judges[tag, share.key] = correction.judge_figures(share, judged, expected)
         figures[tag] = with_intervals(with_mean(of_run), with_mean(in_own_order))
-        of_judge = [of_judges[tag, share.key] for share in shares if correct and not share.category]
-        if of_judge:
-            of_judges[tag, MEAN] = {"judge_yes": fmean(row["judge_yes"] for row in of_judge)}
         is_labelled = np.any([sample.labelled for sample in shares.values()], axis=0)
         labelled_turns[tag] = int(is_labelled.sum())
         unsettled[tag] = correction.count_unsettled(turns, criteria)
