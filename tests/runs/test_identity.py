@@ -106,11 +106,16 @@ def test_after_an_upgrade_of_a_plugins_package_or_of_one_it_needs(
     continues_only_if_undone(lambda: judge("-j", "strict"), record, new, named)
 
 
-@pytest.mark.parametrize("changed", ["mine.py", "phrases_beside.py"])
+@pytest.mark.parametrize(
+    "changed", ["mine.py", "phrases_beside.py", "later/words.py", "later/deep.py"]
+)
 def test_after_a_change_of_a_file_of_plugins_or_of_a_module_that_it_imports(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, changed: str
 ) -> None:
-    Path("phrases_beside.py").write_text("PHRASE = 1\n")
+    Path("phrases_beside.py").write_text("def phrase():\n    from later import words\n")
+    Path("later").mkdir()
+    Path("later/words.py").write_text("def word():\n    from . import deep\n")
+    Path("later/deep.py").write_text("WORD = 1\n")
     text = JUDGE.format(imports="import phrases_beside", decorator="@judge('strict')", needs=())
     Path("mine.py").write_text(text)
     monkeypatch.syspath_prepend(str(tmp_path))

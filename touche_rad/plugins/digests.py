@@ -6,10 +6,12 @@ read them all takes long, and a run would end at every upgrade.
 
 from __future__ import annotations
 
+import ast
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import (
     Distribution,
@@ -17,7 +19,7 @@ from importlib.metadata import (
     distribution,
     packages_distributions,
 )
-from itertools import chain
+from itertools import accumulate, chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -195,19 +197,41 @@ def _place_of(module: str) -> Path | None:
 
 
 def _imported_beside(module: str) -> list[tuple[Path, Path]]:
-    """Return the files of a plugin and of the modules beside it that it imported.
+    """Return the files of a plugin and of the modules beside it that it imports, now or later.
 
     Each has its path from the folder of the plugin.
     """
     place = _place_of(module)
     if not place or _is_ours(module):
         return []
+    folder = place.parent
+    folders = [folder, *(path for path in map(Path, sys.path) if folder in path.parents)]
     files = set()
-    for name in list(sys.modules):
-        file = _file_of(name)
-        if not file or _is_ours(name) or not file.is_relative_to(place.parent):
+    pending = [_file_of(name) for name in list(sys.modules) if not _is_ours(name)]
+    while pending:
+        file = pending.pop()
+        if not file or file in files or not file.is_relative_to(folder):
             continue
         installed = "site-packages" in file.parts or file.is_relative_to(sys.base_prefix)
         if file.is_file() and not installed:
-            files.add((file.relative_to(place.parent), file))
-    return sorted(files)
+            files.add(file)
+            pending += _imports_of(file, folders)
+    return sorted((file.relative_to(folder), file) for file in files)
+
+
+def _imports_of(file: Path, folders: Iterable[Path]) -> Iterator[Path]:
+    """Yield the files that may be imported by a module, also by its functions."""
+    with suppress(SyntaxError, ValueError, IndexError, RecursionError):  # it cannot be imported
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if not isinstance(node, ast.Import | ast.ImportFrom):
+                continue
+            module = getattr(node, "module", None)
+            level = getattr(node, "level", 0)
+            places = [file.parents[level - 1]] if level else folders
+            for alias in node.names:
+                name = f"{module}.{alias.name}" if module else alias.name
+                if _is_ours(name):
+                    continue
+                for folder in places:
+                    for place in accumulate(name.split("."), Path.joinpath, initial=folder):
+                        yield from (place / "__init__.py", Path(f"{place}.py"))
