@@ -6,12 +6,14 @@ import hashlib
 import json
 import os
 import re
+import shlex
 import textwrap
 import tomllib
 from base64 import b64encode, urlsafe_b64encode
 from collections.abc import Callable, Mapping
 from functools import cache, lru_cache
 from importlib.resources import files
+from pathlib import PurePath
 from typing import Any, Final
 from unicodedata import category
 
@@ -103,6 +105,19 @@ def printable(text: str) -> str:
         elif character.isspace():
             characters.append(" ")
     return "".join(characters)
+
+
+def shell_words(*words: object) -> str:
+    """Return the words of a command that a user can type; the path of a file is no option.
+
+    The text is safe to print as it is: what is left out later could be a quotation mark's end.
+    """
+    texts: list[str] = []
+    for word in words:
+        text = " ".join(printable(str(word)).splitlines())
+        is_file = isinstance(word, PurePath)
+        texts.append(f"./{text}" if is_file and text.startswith("-") else text)
+    return shlex.join(texts)
 
 
 def json_text(value: object, indent: int | None = 2) -> str:

@@ -10,8 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.bench.makers import BRIEF
+from tests.cases import with_cases
 from tests.demo import ARGUMENTS, CLAIMS, DEBATES
-from tests.records import copy_lines, write_lines
+from tests.records import copy_lines, read_json, write_lines, write_records
 from tests.terminal import touche_rad
 
 FAILS_ONCE = BRIEF.replace(
@@ -96,16 +97,29 @@ def test_settings_of_the_environment_are_advised_as_words(
     assert "(3 answers" in played.err
 
 
-def test_a_status_of_a_stranger_cannot_advise_to_trust(inputs: Path) -> None:
+@with_cases(("words", "advised"), "cli/commands_of_strangers.json")
+def test_a_status_of_a_stranger_advises_only_words_of_a_command(
+    inputs: Path, words: list[str], advised: list[str]
+) -> None:
+    """It cannot advise to trust, and no word ends where a terminal shows no character."""
     run = Path("run.jsonl")
-    shutil.copy(inputs / "debates.jsonl", "length")
-    touche_rad("judge length -j length -o", run)
+    shutil.copy(inputs / "debates.jsonl", ".")
+    touche_rad("judge debates.jsonl -j length -o", run)
     status = Path("run.jsonl.status.json")
-    status.write_text(status.read_text().replace('"-j"', '"--trust", "-j"'))
+    write_records(status, {**read_json(status), "command": words})
     write_lines(run, ["{}"])
     ended = touche_rad("check", run, code=1, err="without --input, missing debates")
-    assert "-j length -o" in ended.out
-    assert "--trust" not in ended.out
+    last = shlex.split(ended.out.splitlines()[-1])
+    assert last == ["touche-rad", *advised, "-o", "run.new.jsonl"]
+
+
+def test_a_name_of_a_file_is_no_option_in_an_advised_command(inputs: Path) -> None:
+    shutil.copy(inputs / "debates.jsonl", "--config=x.jsonl")
+    with Path("--config=x.jsonl").open("a") as run:
+        run.write("{}\n")
+    advised = touche_rad("check ./--config=x.jsonl", code=1).out
+    assert "touche-rad check ./--config=x.jsonl" in advised
+    assert " --config" not in advised.partition("To repair it:")[2]
 
 
 @pytest.mark.parametrize("place", ["mine.jsonl", "theirs/debates.jsonl"])

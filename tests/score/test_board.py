@@ -187,12 +187,15 @@ def test_a_judge_keeps_a_lost_debate_as_noes() -> None:
 
 
 def test_names_of_files_are_no_formulas_and_no_columns() -> None:
-    shutil.copy("good.jsonl", "=1+1|x\x1b[31m.jsonl")
-    runs = ("./=1+1|x\x1b[31m.jsonl", *RUNS)
+    name = "=1+1|x\x1b[31m\nerror: y.jsonl"
+    shutil.copy("good.jsonl", name)
+    runs = (f"./{name}", *RUNS)
     table = rows(*runs)
     assert any(name.startswith("'=1+1|x") for name in table)
     assert {row["rank"] for row in table.values()} == {"1", "", "4"}
-    assert "\x1b" not in score(*runs).out
+    ended = score(*runs)
+    assert "equal files: =1+1|x error: y.jsonl, " in ended.err
+    assert "\x1b" not in ended.out + ended.err
 
 
 @pytest.mark.parametrize(
@@ -214,11 +217,13 @@ def test_the_screen_of_retrieval() -> None:
 
 
 def test_bad_lines_are_refused_with_the_command_that_repairs_them() -> None:
-    ended = score("byte.jsonl", "cut.jsonl", "labels.jsonl", code=2)
-    byte, cut = ended.err.splitlines()
+    shutil.copy("cut.jsonl", "-$(cut).jsonl")
+    ended = score("byte.jsonl", "cut.jsonl", "./-$(cut).jsonl", "labels.jsonl", code=2)
+    byte, cut, other = ended.err.splitlines()
     assert "byte.jsonl:3: " in byte
     assert "cut.jsonl:3: " in cut
     assert "check cut.jsonl says how to repair it (" in cut
+    assert "check './-$(cut).jsonl' says how to repair it (" in other
 
 
 def test_skip_bad_keeps_the_places() -> None:

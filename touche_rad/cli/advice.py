@@ -19,15 +19,16 @@ def command_of(run: Path) -> list[str]:
     """
     from touche_rad.files.outputs import STATUS, Status
     from touche_rad.files.records import path_beside, read_json
+    from touche_rad.text import printable
 
     with suppress(OSError, ValueError, LookupError):
         status = Status.model_validate(read_json(path_beside(run, STATUS)))
-        folder = run.parent / status.command[0]
+        folder, *options = map(printable, status.command)
         words = [status.verb]
-        for word in filter("--trust".__ne__, status.command[1:]):
-            place = os.path.normpath(folder / word)
+        for word in filter("--trust".__ne__, options):
+            place = os.path.normpath(run.parent / folder / word)
             words.append(place if os.path.exists(place) else word)
-        return words
+        return words if options else []
     return []
 
 
@@ -47,7 +48,11 @@ def command_on(run: Path, template: str, source: object, index: str | None = Non
     if not index:
         template = template.replace(" -i {index}", "")
     names = {"run": run, "stem": run.with_suffix(""), "source": source, "index": index}
-    words = [part.format_map(names) for part in template.split()]
+    words = []
+    for part in template.split():
+        word = part.format_map(names)
+        # The name of a file may look like an option.
+        words.append(f"./{word}" if word.startswith("-") and word != part else word)
     while words[-2] == "-o" and os.path.exists(words[-1]):
         out = Path(words[-1])
         words[-1] = str(out.with_stem(f"{out.stem}-2"))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import sys
 import time
@@ -16,7 +15,15 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from touche_rad.cli.help_text import fold_command
-from touche_rad.text import colour_setting, count_of, json_text, printable, redact, wrap
+from touche_rad.text import (
+    colour_setting,
+    count_of,
+    json_text,
+    printable,
+    redact,
+    shell_words,
+    wrap,
+)
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -125,7 +132,7 @@ def say(
         quiet = label not in (Label.ERROR, Label.WARNING) and is_quiet()
     if quiet:
         return
-    line = printable(redact(str(text)))
+    line = " ".join(printable(redact(str(text))).splitlines())
     if label is not None:
         line = f"{before}{label}: {line}"
     is_terminal = sys.stderr.isatty()
@@ -198,7 +205,7 @@ def open_page(page: Path) -> str:
 
 def line_of(words: Sequence[object]) -> str:
     """Return a command of ours as the user would type it."""
-    return shlex.join(["touche-rad", *map(str, words)])
+    return shell_words("touche-rad", *words)
 
 
 def next_step(*steps: str | Sequence[object]) -> None:

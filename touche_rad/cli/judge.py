@@ -151,13 +151,13 @@ def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
 def _explain(error: InputError, source: Path) -> UserError:
     """Return an error with what to do with a damaged line of a run."""
     from touche_rad import files
-    from touche_rad.score.evaluations import REPAIR
+    from touche_rad.score.evaluations import how_to_repair
     from touche_rad.score.validation import OFFICIAL
 
     with suppress(InputError):  # of a file that has no kind
         # The rest of a compressed file is lost.
         if error.line and source.suffix != ".gz" and files.detect_kind(source) in OFFICIAL:
-            return UserError(f"{error}{REPAIR.format(source)} (--skip-bad skips invalid lines)")
+            return UserError(f"{error}{how_to_repair(source)} (--skip-bad skips invalid lines)")
     return error
 
 

@@ -37,7 +37,8 @@ def _print_result(result: Mapping[str, Any]) -> None:
     print_json(result)
     serve: Mapping[str, str] = result.get("serve") or {}
     for kind, line in serve.items():
-        say(f"play with the {kind} model:\n  {line}", Label.NEXT, wraps=False)
+        say(f"play with the {kind} model:", Label.NEXT)
+        say(f"  {line}", wraps=False)
 
 
 # --- from labelled debates

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from contextlib import suppress
 from enum import StrEnum
@@ -46,6 +45,7 @@ from touche_rad.files.simulations import (
     simulation_of,
 )
 from touche_rad.lists import T
+from touche_rad.text import shell_words
 
 NO_NAMES: Final[Mapping[str, str]] = MappingProxyType({})
 
@@ -89,7 +89,7 @@ _USES: Final = {
 
 def with_reader(path: Place, kind: Kind) -> str:
     """Return the name of a kind, and a command that reads a file of it."""
-    use = _USES.get(kind, "judge {} -i INDEX -o EVALUATIONS").format(shlex.quote(str(path)))
+    use = _USES.get(kind, "judge {} -i INDEX -o EVALUATIONS").format(shell_words(Path(path)))
     return f"{kind.value}: touche-rad {use}"
 
 

@@ -33,13 +33,15 @@ from touche_rad.files.records import (
     Place,
     is_unfinished,
     make_folder,
+    parse,
     path_beside,
-    read_json,
+    read_file,
     refuse_links,
 )
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 2
+_LARGEST_STATUS: Final = 2**23
 REPLACE_OUTPUT: Final = "replace it with --replace, or choose another output"
 OTHER_STATUS: Final = "the status beside it is of another file"
 
@@ -103,7 +105,9 @@ def read_status(run: Path) -> dict[str, Any]:
     for path in chain(named, run.parent.glob(f"*{STATUS[1:]}")):
         status: object = None
         with suppress(OSError, ValueError):
-            status = read_json(path)
+            content = read_file(path, _LARGEST_STATUS)
+            if path in named or digest.encode() in content:
+                status = parse(content.decode())
         if not isinstance(status, dict):
             if path != named[0] or not path.is_file():
                 continue
@@ -226,7 +230,7 @@ def _check(model: type[BaseModel], value: Mapping[str, Any] | None) -> Mapping[s
     return value
 
 
-class Status(BaseModel, frozen=True):
+class Status(BaseModel, frozen=True, extra="forbid"):
     """The result of a run: what it made of its input, and what happened meanwhile."""
 
     format: int = STATUS_FORMAT

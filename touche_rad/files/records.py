@@ -122,7 +122,7 @@ def read_json(path: Place) -> Any:
     return parse(read_file(Path(path)).decode())
 
 
-def read_file(path: Path) -> bytes:
+def read_file(path: Path, largest: int = 2**30) -> bytes:
     """Return the content of a file whose name is ours, or which is read once.
 
     A folder of a stranger may have a pipe or a device of this name, which would never end.
@@ -132,12 +132,9 @@ def read_file(path: Path) -> bytes:
     """
     if path.exists() and not path.is_file():
         raise OSError(errno.EINVAL, "it is a folder, a pipe or a device", str(path))
-    if path.stat().st_size > LARGEST_FILE:
-        raise OSError(errno.EFBIG, "it has more than 1 GiB", str(path))
+    if path.stat().st_size > largest:
+        raise OSError(errno.EFBIG, f"it has more than {largest >> 20} MiB", str(path))
     return path.read_bytes()
-
-
-LARGEST_FILE: Final = 2**30
 
 
 def read_toml(path: Place) -> JsonObject:

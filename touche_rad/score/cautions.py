@@ -14,6 +14,7 @@ from touche_rad.score.naming import plugin_of
 from touche_rad.score.result import RunFault
 from touche_rad.score.validation import counts_of
 from touche_rad.score.words import names_of
+from touche_rad.text import shell_words
 
 _WITHOUT_MODEL: Final = (
     "judged without a language model: such a judge does not see on which side an answer argues, "
@@ -129,10 +130,8 @@ def on_earlier_debates(runs: Iterable[Path], named: Iterable[Path]) -> Iterator[
         if not (debates.is_file() and (is_in_folder or place in places_named)):
             continue
         if sha256_of(debates) != status.get("identity", {}).get("input"):
-            yield (
-                f"{run}: verdicts on an earlier {debates}: judge it again "
-                f"(touche-rad check {run} --input {debates} prints the command)"
-            )
+            command = shell_words("touche-rad", "check", run, "--input", debates)
+            yield f"{run}: verdicts on an earlier {debates}: judge it again ({command} says how)"
 
 
 def equal_files(runs: Iterable[Path]) -> Iterator[str]:

@@ -24,10 +24,9 @@ from touche_rad.files.records import FieldError, JsonObject, numbered_lines, par
 from touche_rad.files.simulations import fallback_of, parse_simulation
 from touche_rad.frozen import frozen
 from touche_rad.score.result import ProblemKind
-from touche_rad.text import count_words
+from touche_rad.text import count_words, shell_words
 
 NO_SCORE = "the official scorer refuses such a run; without --strict it gets a score"
-REPAIR = "; touche-rad check {} says how to repair it"
 FILLED_IN: Final = "no verdict: it is missing in the run"
 """The fallback of a verdict that `check --fix` wrote where there was none."""
 _number = TypeAdapter(float)
@@ -120,6 +119,11 @@ class Run:
         return any(self.conversations)
 
 
+def how_to_repair(run: Path, *options: object) -> str:
+    """Return the end of an error: the command that says how to repair a run."""
+    return f"; {shell_words('touche-rad', 'check', run, *options)} says how to repair it"
+
+
 def _official_fault(path: Path, number: int, line: str) -> InputError | None:
     """Return why the official scorer refuses a line."""
     try:
@@ -127,7 +131,7 @@ def _official_fault(path: Path, number: int, line: str) -> InputError | None:
     except ValidationError as error:
         first = error.errors(include_input=False, include_url=False)[0]
         broken = first["type"] == "json_invalid" and line.strip()[:1] not in ("", "\ufeff")
-        fix = REPAIR.format(path) if broken else f": {NO_SCORE}"
+        fix = how_to_repair(path) if broken else f": {NO_SCORE}"
         field = ".".join(map(str, first["loc"])) or None
         return InputError(path, first["msg"] + fix, line=number, field=field)
     return None
@@ -207,7 +211,7 @@ def _rows(
         except FieldError as error:
             message = f"not a line of an evaluations file: {error}"
             if not bad.skip:
-                message += f"{REPAIR.format(path)} (score and report have --skip-bad)"
+                message += f"{how_to_repair(path)} (score and report have --skip-bad)"
             bad.report(InputError(path, message, line=number))
             yield JudgedLine(number, ProblemKind.BAD_LINE, fault), {}
             continue

@@ -21,7 +21,7 @@ from touche_rad.errors import InputError, UserError
 from touche_rad.files.labels import digest, digests
 from touche_rad.files.records import read_models
 from touche_rad.frozen import frozen
-from touche_rad.score.evaluations import REPAIR, DebateKey, JudgedLine, Run, key_of
+from touche_rad.score.evaluations import DebateKey, JudgedLine, Run, how_to_repair, key_of
 
 Labelled = Sequence[Sequence[Mapping[str, int | None]]]
 """The labels of each turn of each debate, by the key of the criterion."""
@@ -170,7 +170,7 @@ class Reference:
                 message += f" in debate {row.id!r}"
             if words in self._by_turn:
                 message += ": the run is in another order"
-                message += REPAIR.format(f"{path} --input {self.source}")
+                message += how_to_repair(path, "--input", self.source)
             else:
                 message += ": the run is not on the labelled debates"
             raise InputError(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")

@@ -42,7 +42,7 @@ from touche_rad.runs.judging import VERDICTS
 from touche_rad.score.conversations import DebateOfRun, content_of
 from touche_rad.score.evaluations import FILLED_IN, debate_of
 from touche_rad.score.words import names_of
-from touche_rad.text import clean, count_of, count_words, excerpt, is_blank, printable
+from touche_rad.text import clean, count_of, count_words, excerpt, is_blank, printable, shell_words
 
 WORDS: Final = 60
 OFFICIAL: Final = (Kind.SIMULATIONS, Kind.EVALUATIONS)
@@ -267,7 +267,7 @@ def check(
         names = names_of([path.name for path in runs]) or "none"
         message = f"expected exactly one *.jsonl, found {names}"
         if runs:
-            message += f": to check each, touche-rad check {run}/*.jsonl"
+            message += f": to check each, touche-rad check {shell_words(run)}/*.jsonl"
         result.add(None, "the folder is no run", message)
         return result
     (run,) = runs

@@ -29,7 +29,7 @@ from touche_rad.runs.judging import JudgeJob
 from touche_rad.runs.runner import run_work
 from touche_rad.runs.work import RunOptions
 from touche_rad.score import Policy, score_judgements
-from touche_rad.score.evaluations import REPAIR
+from touche_rad.score.evaluations import how_to_repair
 from touche_rad.score.export import PROTOTEXT, measure, prototext
 from touche_rad.score.rates import count_yes
 from touche_rad.score.result import MEAN
@@ -64,7 +64,7 @@ def evaluate_judges(
         raise InputError(
             evaluations,
             f"expected {expected} lines, one for each debate, got {count}"
-            + REPAIR.format(f"{evaluations} --input JUDGED_DEBATES"),
+            + how_to_repair(evaluations, "--input", "JUDGED_DEBATES"),
         )
     _warn_of(bad, warn)
     for line in report.warnings():
