@@ -161,17 +161,27 @@ def test_each_command_has_a_call_that_uses_what_it_can() -> None:
     assert not calls
 
 
+def folders_of(names: set[str], words: list[str]) -> set[str]:
+    """Return the outermost folders of files, without those that the words of a call name."""
+    typed = {path for word in words for path in (Path(word), *Path(word).parents)}
+    folders = set()
+    for name in names:
+        ours = [path for path in Path(name).parents if path not in typed]
+        folders |= set(map(str, ours[-1:]))
+    return folders
+
+
 @pytest.mark.parametrize(("command", "call", "kind"), CALLS)
 def test_no_command_is_harmed_by_a_folder(
     inputs: Path, tmp_path: Path, asked: Scripted, command: str, call: str, kind: str
 ) -> None:
     """No module of the folder runs, no server of an index is asked, and no link is followed.
 
-    All files of a first call are links in the folder of a second and a third one.
+    All files of a first call are links in the folders of the next ones, and then their folders are.
     """
     words = call.split()
     names: set[str] = set()
-    for state in ("free", "linked to files", "linked to nothing"):
+    for state in ("free", "linked to files", "linked to nothing", "in linked folders"):
         place = tmp_path / state
         shutil.copytree(inputs, place)
         if command == "bench run":
@@ -180,9 +190,13 @@ def test_no_command_is_harmed_by_a_folder(
         before = {path for path in place.rglob("*") if path.is_file()}
         victims = tmp_path / f"victims, {state}"
         victims.mkdir()
+        if state == "in linked folders":
+            names = {name for name in folders_of(names, words) if not (place / name).exists()}
         for number, name in enumerate(sorted(names)):
             if state == "linked to files":
                 (victims / str(number)).write_text("precious")
+            elif state == "in linked folders":
+                (victims / str(number)).mkdir()
             (place / name).parent.mkdir(parents=True, exist_ok=True)
             (place / name).symlink_to(victims / str(number))
         ended = touche_rad(*words, cwd=place, code=None)
@@ -203,7 +217,7 @@ def test_no_command_is_harmed_by_a_folder(
             assert names or kind != "writes", "it writes something"
             names |= {f"{name}{end}" for name in names & set(words) for end in BESIDE}
             names -= set(words)  # the output that the user names may be a link
-        contents = {path.read_text() for path in victims.iterdir()}
+        contents = {path.read_text() for path in victims.rglob("*") if path.is_file()}
         assert contents == ({"precious"} if names and state == "linked to files" else set())
     assert what_ran(inputs) == []
     assert asked.asked == []
@@ -227,6 +241,20 @@ def test_a_folder_for_outputs_is_no_link(
     assert list(elsewhere.iterdir()) == []
 
 
+@pytest.mark.parametrize("kind", ["a link", "a pipe"])
+def test_the_log_of_a_model_server_is_a_file(folder: Path, kind: str) -> None:
+    log = Path("run.jsonl.vllm.log")
+    mine = folder.parent / "mine"
+    mine.touch()
+    if kind == "a link":
+        log.symlink_to(mine)
+    else:
+        os.mkfifo(log)
+    words = "simulate claims.tsv -i demo -d sinai -m vllm:owner/name -o run.jsonl"
+    touche_rad(words, code=2, err=f"{log} is a link, a pipe")
+    assert mine.read_text() == ""
+
+
 @pytest.mark.parametrize("call", ["report --replace", "score", "judge -j length -o judged"])
 def test_a_folder_of_runs_has_no_files_of_others(inputs: Path, call: str) -> None:
     Path("runs/part").mkdir(parents=True)
@@ -236,6 +264,18 @@ def test_a_folder_of_runs_has_no_files_of_others(inputs: Path, call: str) -> Non
     Path("mine").mkdir()
     Path("mine/more.jsonl").symlink_to(inputs / "judged.jsonl")
     touche_rad(call, "mine", code=2, err="is a link out of mine")
+
+
+def test_a_trace_of_others_is_not_shown(inputs: Path) -> None:
+    Path("runs").mkdir()
+    shutil.copy(inputs / "judged.jsonl", "runs")
+    trace = Path("runs/judged.jsonl.trace.jsonl")
+    trace.symlink_to(inputs / "labels.jsonl")
+    touche_rad("report runs -o out", code=2, err=f"{trace} is a link out of runs")
+    trace.unlink()
+    Path("runs/trace").symlink_to(inputs)
+    (inputs / trace.name).touch()
+    touche_rad("report runs -o out", code=2, err="is a link out of runs")
 
 
 def test_no_name_of_a_folder_leads_out_of_the_output(inputs: Path) -> None:

@@ -21,7 +21,13 @@ from touche_rad.cli.console import line_of, print_text
 from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 from touche_rad.files.outputs import read_status, sha256_of
-from touche_rad.files.records import copy_file, make_folder, refuse_links, write_text
+from touche_rad.files.records import (
+    copy_file,
+    make_folder,
+    read_file,
+    refuse_links,
+    write_text,
+)
 from touche_rad.models.checks import Check, checks
 from touche_rad.plugins import Kind, Plugin, build_index, open_index
 from touche_rad.plugins.registry import IMPORTED
@@ -77,6 +83,10 @@ def try_plugins(options: TrialOptions, submission: Submission, collection: Path)
     repository = options.file.parent
     # The repository of touche-rad has this folder; a project of `touche-rad new` has not.
     is_clone = (repository / "touche_rad").is_dir()
+    folder = options.output
+    refuse_links(folder)
+    for for_image in (COLLECTIONS, PLUGINS):
+        refuse_links(repository / for_image, repository)
 
     with _step("collection") as results:
         count = sum(1 for _ in files.read_arguments(collection))
@@ -113,17 +123,15 @@ def try_plugins(options: TrialOptions, submission: Submission, collection: Path)
             results.append(_ask_model(options))
 
     # The steps of a run on TIRA, on a few claims.
-    folder = options.output
     index = folder / "index"
     claims = folder / "claims.tsv"
     simulations = folder / "simulations.jsonl"
     evaluations = folder / "evaluations.jsonl"
     with _step("index") as results:
         make_folder(folder)
-        refuse_links(folder)
         mark = folder / "collection.sha256"
         digest = sha256_of(collection)
-        if not (index.exists() and mark.exists() and mark.read_text("utf-8") == digest):
+        if not (index.exists() and mark.exists() and read_file(mark) == digest.encode()):
             mark.unlink(missing_ok=True)
             build_index(files.read_arguments(collection), str(index), replace=True)
             write_text(mark, digest)
@@ -273,8 +281,6 @@ def _check(run: Path, source: Path, index: Path) -> str:
 
 def _copy(file: Path, folder: Path) -> str:
     """Copy a file to where the image takes it from, and say so."""
-    make_folder(folder)
-    refuse_links(folder)
     copy = folder / file.name
     if file.resolve() != copy.resolve():
         copy_file(file, copy)

@@ -23,10 +23,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, takewhile
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any, Final, NamedTuple, NoReturn, TypeVar, cast
+from typing import IO, Any, Final, NamedTuple, NoReturn, TextIO, TypeVar, cast
 
 import jsonlines
 from pydantic import BaseModel, ValidationError
@@ -187,34 +187,49 @@ def write_json(path: Place, value: object) -> None:
 
 
 def append_text(path: Path, text: str) -> None:
-    """Append to a file, which is made if needed, but not by way of a symbolic link.
+    """Append to a file, which is made if needed.
 
     Raises:
-        OSError: It cannot be written, or it is a link.
+        OSError: It cannot be written, or it is a link or a pipe.
     """
-    make_folder(path.parent)
-    kind = os.O_WRONLY | os.O_APPEND | os.O_CREAT | getattr(os, "O_NOFOLLOW", 0)
-    opened = os.open(path, kind, 0o666)
-    with os.fdopen(opened, "a", encoding="utf-8", errors="backslashreplace") as stream:
+    with open_append(path) as stream:
         stream.write(text)
 
 
+def open_append(path: Path) -> IO[str]:
+    """Open a file to append to it; it is made if needed, but a link or a pipe is refused.
+
+    Raises:
+        OSError: It cannot be written, or it is a link or a pipe.
+    """
+    make_folder(path.parent)
+    kind = os.O_WRONLY | os.O_APPEND | os.O_CREAT
+    kind |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
+    opened = os.open(path, kind, 0o666)
+    return os.fdopen(opened, "a", encoding="utf-8", errors="backslashreplace")
+
+
 def copy_file(source: Path, path: Path) -> None:
-    """Copy a file to a name that is ours: a link of this name is replaced, not followed."""
-    if path.is_symlink():
-        path.unlink()
-    shutil.copy(source, path)
+    """Copy a file to a name that is ours, atomically."""
+    with source.open("rb") as original, atomic_write(path) as stream:
+        shutil.copyfileobj(original, stream.buffer)
 
 
-def refuse_links(folder: Path) -> None:
-    """Raise an error if a folder in which all names are ours is a link, or has one.
+def refuse_links(folder: Path, below: Path | None = None) -> None:
+    """Raise an error if a folder in which all names are ours is a link, or has a link or a pipe.
+
+    The folders between it and the folder `below` which it lies are ours, too.
 
     Raises:
         UserError: It names the link.
     """
-    for path in chain([folder], folder.rglob("*")):
-        if path.is_symlink():
-            raise UserError(f"{path} is a link: remove it, or choose another output")
+    between = takewhile(lambda path: path != below, folder.parents) if below else ()
+    for path in chain([folder], between, folder.rglob("*")):
+        is_pipe = path.exists() and not (path.is_file() or path.is_dir())
+        if is_pipe or path.is_symlink():
+            raise UserError(
+                f"{path} is a link, a pipe or a device: remove it, or choose another output"
+            )
 
 
 def refuse_links_out(folder: Path, paths: Iterable[Path]) -> None:
@@ -580,7 +595,7 @@ def is_unfinished(path: Path) -> bool:
 
 
 @contextmanager
-def atomic_write(path: Place) -> Iterator[IO[str]]:
+def atomic_write(path: Place) -> Iterator[TextIO]:
     """Yield a text file that replaces `path` once it is completely written.
 
     `-` and `/dev/stdout` are the standard output. Standard output and pipes are written directly.

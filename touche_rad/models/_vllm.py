@@ -28,7 +28,7 @@ from pydantic import BaseModel, PositiveInt
 from touche_rad import processes
 from touche_rad.errors import UserError
 from touche_rad.events import log
-from touche_rad.files.records import read_json
+from touche_rad.files.records import open_append, read_json, refuse_links
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import Busy, Timeout, Unreachable
 from touche_rad.models.thinking import family_of
@@ -80,6 +80,8 @@ class Vllm(Backend):
     ) -> None:
         """Keep the settings; the first call starts the server."""
         _check_installed(model)
+        if log_file:
+            refuse_links(log_file)
         self.model = model
         self.place = f"vllm:{model}"
         self._options = {name.replace("_", "-"): value for name, value in (options or {}).items()}
@@ -151,7 +153,7 @@ class Vllm(Backend):
         self._log = self._log or Path(tempfile.mkdtemp(prefix="touche-rad-vllm-")) / "vllm.log"
         self._report(f"vLLM: starting {self.model} (log: {self._log})")
         self._report(f"vLLM: {shlex.join(command)}")
-        with self._log.open("ab") as output:
+        with open_append(self._log) as output:
             self._server = processes.start(
                 ["sh", "-c", _LAUNCH, "sh", *command],
                 stdin=subprocess.PIPE,

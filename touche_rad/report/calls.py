@@ -11,6 +11,7 @@ from typing import Any, Final
 from pydantic import BaseModel, ValidationError
 
 from touche_rad.files.outputs import read_status
+from touche_rad.files.records import refuse_links_out
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.score.conversations import Call, Place
 from touche_rad.score.evaluations import object_of
@@ -79,6 +80,7 @@ def calls(run: Path) -> dict[Place, list[Call]]:
     trace = run.parent / "trace" / name  # TIRA
     if not trace.is_file():
         trace = run.with_name(name)
+    refuse_links_out(run.parent, [trace])
     if not trace.is_file():
         return by_place
     for record in islice(read_trace(trace), _MOST_CALLS):
