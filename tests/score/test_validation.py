@@ -319,6 +319,16 @@ def test_the_status_beside_a_run_says_whether_it_is_fit(
     touche_rad("check", run, code=1, out=verdict)
 
 
+@pytest.mark.parametrize("fields", [{"demn": True}, {"version": "x" * 9_000_000}])
+def test_a_status_with_a_damaged_key_or_of_many_megabytes_is_refused(
+    runs: Path, fields: dict[str, Any]
+) -> None:
+    run = Path(shutil.copy(runs / "simulations.jsonl", "."))
+    status = {**END_OF_RUN, "output": run.name, **fields}
+    Path(f"{run}.status.json").write_text(json.dumps(status))
+    touche_rad("check", run, code=2, err="simulations.jsonl.status.json: made by an earlier")
+
+
 def test_a_folder_as_input_is_refused_with_its_files(runs: Path) -> None:
     shutil.copy(CLAIMS, "claims.tsv")
     touche_rad(
