@@ -31,6 +31,7 @@ def test_json_has_every_candidate_with_every_feature() -> None:
     (chosen,) = [row for row in rows if row["chosen"]]
     answered = touche_rad(*ZOOS, "--json").json
     assert chosen["id"] == answered["arguments"][0]["id"]
+    assert not chosen["fault"]
 
 
 def test_an_equal_text_under_another_id_is_not_marked() -> None:

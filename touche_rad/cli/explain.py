@@ -89,6 +89,8 @@ def print_explanation(explanation: Explanation, console: Console, *heads: str) -
         if len(parts) > 1:
             lines += wrapped(Text(", ".join(parts), "cyan"), width, _INDENT)
         lines += wrapped(Text(plain(candidate.text), "" if chosen else "dim"), width, _INDENT)
+        if candidate.fault and not chosen:
+            lines += wrapped(Text(f"not used: {plain(candidate.fault)}"), width, _INDENT)
     more = len(ranked) - _MOST_CANDIDATES
     if more > 0:
         lines.append(Text(f"{count_of(more, 'more candidate')} (--json lists all)", "dim"))

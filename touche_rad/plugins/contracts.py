@@ -58,6 +58,7 @@ class ExplainedCandidate:
             },
             "topic": self.topic,
             "text": self.text,
+            "fault": self.fault,
         }
 
 
