@@ -192,21 +192,12 @@ def append_text(path: Path, text: str) -> None:
     Raises:
         OSError: It cannot be written, or it is a link or a pipe.
     """
-    with open_append(path) as stream:
-        stream.write(text)
-
-
-def open_append(path: Path) -> IO[str]:
-    """Open a file to append to it; it is made if needed, but a link or a pipe is refused.
-
-    Raises:
-        OSError: It cannot be written, or it is a link or a pipe.
-    """
     make_folder(path.parent)
     kind = os.O_WRONLY | os.O_APPEND | os.O_CREAT
     kind |= getattr(os, "O_NOFOLLOW", 0) | getattr(os, "O_NONBLOCK", 0)
     opened = os.open(path, kind, 0o666)
-    return os.fdopen(opened, "a", encoding="utf-8", errors="backslashreplace")
+    with os.fdopen(opened, "a", encoding="utf-8", errors="backslashreplace") as stream:
+        stream.write(text)
 
 
 def copy_file(source: Path, path: Path) -> None:

@@ -28,7 +28,7 @@ from pydantic import BaseModel, PositiveInt
 from touche_rad import processes
 from touche_rad.errors import UserError
 from touche_rad.events import log
-from touche_rad.files.records import open_append, read_json, refuse_links
+from touche_rad.files.records import read_json, refuse_links
 from touche_rad.models.endpoint import Address, Backend, Endpoint
 from touche_rad.models.errors import Busy, Timeout, Unreachable
 from touche_rad.models.thinking import family_of
@@ -153,7 +153,7 @@ class Vllm(Backend):
         self._log = self._log or Path(tempfile.mkdtemp(prefix="touche-rad-vllm-")) / "vllm.log"
         self._report(f"vLLM: starting {self.model} (log: {self._log})")
         self._report(f"vLLM: {shlex.join(command)}")
-        with open_append(self._log) as output:
+        with self._log.open("ab") as output:
             self._server = processes.start(
                 ["sh", "-c", _LAUNCH, "sh", *command],
                 stdin=subprocess.PIPE,
