@@ -266,16 +266,25 @@ def test_a_folder_of_runs_has_no_files_of_others(inputs: Path, call: str) -> Non
     touche_rad(call, "mine", code=2, err="is a link out of mine")
 
 
-def test_a_trace_of_others_is_not_shown(inputs: Path) -> None:
+def test_what_lies_beside_a_run_is_in_its_folder(inputs: Path) -> None:
     Path("runs").mkdir()
-    shutil.copy(inputs / "judged.jsonl", "runs")
-    trace = Path("runs/judged.jsonl.trace.jsonl")
-    trace.symlink_to(inputs / "labels.jsonl")
-    touche_rad("report runs -o out", code=2, err=f"{trace} is a link out of runs")
-    trace.unlink()
-    Path("runs/trace").symlink_to(inputs)
-    (inputs / trace.name).touch()
-    touche_rad("report runs -o out", code=2, err="is a link out of runs")
+    run = Path(shutil.copy(inputs / "judged.jsonl", "runs"))
+    status, trace, folder = (
+        run.with_name(name)
+        for name in ("judged.jsonl.status.json", "judged.jsonl.trace.jsonl", "trace")
+    )
+    status.symlink_to(inputs / status.name)
+    touche_rad("check", run, out="the status beside it is of another file")
+    shutil.copytree(inputs, "mine")
+    shutil.copy("mine/debates.jsonl", Path("mine", trace.name))
+    for link, target in ((trace, f"../mine/{trace.name}"), (folder, "../mine")):
+        link.symlink_to(target)
+        touche_rad("report runs -o out", code=2, err="is a link out of runs")
+        link.unlink()
+    part = Path(shutil.move("mine/half.jsonl.shards", "parts")) / "1-of-2"
+    units = Path(shutil.move(part / "units.jsonl", "mine"))
+    (part / "units.jsonl").symlink_to(units.absolute())
+    touche_rad("merge parts -o out", code=2, err="units.jsonl is a link out of parts")
 
 
 def test_no_name_of_a_folder_leads_out_of_the_output(inputs: Path) -> None:

@@ -103,6 +103,8 @@ def read_status(run: Path) -> dict[str, Any]:
     named = (path_beside(run, STATUS), run.with_name("status.json"))
     digest = sha256_of(run) if run.is_file() else ""
     for path in chain(named, run.parent.glob(f"*{STATUS[1:]}")):
+        if path.is_symlink():  # a stranger's may lead anywhere
+            continue
         status: object = None
         with suppress(OSError, ValueError):
             content = read_file(path, _LARGEST_STATUS)

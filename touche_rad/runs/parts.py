@@ -23,7 +23,7 @@ from touche_rad.files.outputs import (
     read_status,
     sha256_of,
 )
-from touche_rad.files.records import JOURNAL, path_beside, write_json
+from touche_rad.files.records import JOURNAL, path_beside, refuse_links_out, write_json
 from touche_rad.frozen import frozen
 from touche_rad.models.sending import Usage
 from touche_rad.runs.fallbacks import ERRORS
@@ -102,6 +102,7 @@ def _read(folder: Path) -> Part:
     again = f"run the same command with --shard {folder.name.replace('-of-', '/')} again"
     if _is_begun(folder) or not path.is_file():
         raise UserError(f"{folder} is not finished: {again}")
+    refuse_links_out(folder, folder.iterdir())
     try:
         (beside,) = folder.glob(f"*{STATUS}")
         run = beside.with_name(beside.name.removesuffix(STATUS))

@@ -22,6 +22,7 @@ from touche_rad.files.records import (
     numbered_lines,
     parse,
     path_beside,
+    refuse_links_out,
     require_object,
 )
 from touche_rad.files.traces import TRACE, answer_text
@@ -216,4 +217,5 @@ def samples_of_trace(rows: Iterable[Mapping[str, Any]], source: str) -> Iterator
 def trace_of(path: Path) -> Path | None:
     """Return the trace file of a run, if it exists."""
     trace = path_beside(path, TRACE)
+    refuse_links_out(path.parent, [trace])
     return trace if trace.is_file() else None
