@@ -170,11 +170,11 @@ def test_verify_prints_a_missing_or_changed_file(name: str, bench: Path) -> None
     touche_rad("bench verify small")
 
 
-@with_cases(("field", "change"), "bench/damaged_records.json")
-def test_a_damaged_record_is_refused(bench: Path, field: str, change: dict[str, object]) -> None:
+@with_cases(("expected", "change"), "bench/damaged_records.json")
+def test_a_damaged_record_is_refused(bench: Path, expected: str, change: dict[str, object]) -> None:
     record = bench / "results" / "record.json"
     record.write_text(json.dumps(read_json(record) | change))
-    touche_rad("bench verify", bench, code=2, err=f"{record}: {field}: ")
+    touche_rad("bench verify", bench, code=2, err=f"error: small/results/{expected}")
 
 
 def test_changed_data_are_refused() -> None:

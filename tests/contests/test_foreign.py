@@ -136,7 +136,7 @@ def test_an_invalid_folder_is_reported(change: dict[str, Any], expected: str) ->
 
 def test_a_speech_is_no_link_out_of_the_folder() -> None:
     (write_panelbench(Path("bench")) / "speech/2/3.txt").symlink_to("/etc/hosts")
-    touche_rad("contests bench -o out.jsonl", code=2, err="3.txt is a link out of bench")
+    touche_rad("contests bench -o out.jsonl", code=2, err="3.txt leads out of bench")
 
 
 @with_cases(("name", "text", "expected"), "contests/invalid_gold.json")

@@ -151,7 +151,7 @@ def test_the_evaluator_names_the_folder_or_option_that_is_wrong(run: Path) -> No
     (run / "run.fixed.jsonl").unlink()
     (run / "evaluations.jsonl").rename("others.jsonl")
     (run / "evaluations.jsonl").symlink_to(Path("others.jsonl").resolve())
-    evaluate(code=2, err="is a link out of run")
+    evaluate(code=2, err="leads out of run")
     Path("others.jsonl").write_text("")
     Path("others.jsonl").replace(run / "evaluations.jsonl")
     evaluate(code=2, err="evaluations.jsonl")

@@ -157,9 +157,18 @@ def test_the_forwarded_variables_of_the_shell_are_checked() -> None:
     touche_rad(
         *words,
         env={"OPENAI_BASE_URL": "EMPTY", "OPENAI_MODEL": "m"},
-        err="not set: OPENAI_API_KEY",
+        err="not set: OPENAI_API_KEY: export them for TIRA's client (OPENAI_API_KEY=EMPTY for a "
+        "server without a key)\nnote: the container gets these variables of your shell: "
+        "OPENAI_BASE_URL, OPENAI_MODEL\n",
     )
     touche_rad(*words, env={"OPENAI_BASE_URL": "x:8/v1"}, code=2, err="_URL=http://x:8/v1\n")
+
+
+def test_a_strangers_entry_shows_no_file_and_hides_no_text() -> None:
+    text = FILE.read_text().replace("-d grounded", "-d grounded\u202e")
+    Path("tira.yml").write_text(text.replace("RUN_AS=0", "COLLECTION=../mine"))
+    assert "\u202e" not in touche_rad("submit").out
+    touche_rad("submit grounded", code=2, err="../mine leads out of .")
 
 
 @with_cases(("change", "expected"), "tira/wrong_files.json")
@@ -168,7 +177,8 @@ def test_an_invalid_tira_yml_is_reported_in_one_line(
 ) -> None:
     text = FILE.read_text()
     assert change[0] in text
-    (tmp_path / "tira.yml").write_text(text.replace(change[0], change[1], 1))
+    new = change[1].replace("MANY", "f" * 5_000).replace("LONG", " " * 2**20)
+    (tmp_path / "tira.yml").write_text(text.replace(change[0], new, 1))
     ended = touche_rad(
         "submit --file", tmp_path / "tira.yml", code=2, err=str(tmp_path / "tira.yml")
     )

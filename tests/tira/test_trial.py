@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import resource
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
@@ -136,10 +139,34 @@ def test_the_image_gets_the_file_of_a_plugin_and_the_collection(plugin: Path) ->
     assert collection.read_bytes() == Path("ours.jsonl").read_bytes()
     software = load(Path("tira.yml")).find("mine")
     assert software.command == "touche-rad simulate -d brief --plugin /opt/plugins/brief.py"
-    plugin.write_text(f"{PLUGIN}# changed\n")
+    plugin.write_text(PLUGIN.replace("Denies", "Argues"))
+    for path in (plugin, copy):
+        os.utime(path, (0, 0))
     touche_rad("submit mine", err=f"{copy} is not brief.py; to renew it: cp brief.py {copy}\n")
     save_plugin()
     assert copy.read_text() == plugin.read_text()
+
+
+@pytest.mark.parametrize("name", ["a b.jsonl", "it's.jsonl", r"a\1.jsonl"])
+def test_the_client_gets_a_collection_of_any_name(name: str) -> None:
+    """It splits the options of the build at spaces."""
+    Path("ours.jsonl").rename(name)
+    ended = touche_rad("submit -d verbatim --collection", name)
+    build = shlex.split(ended.out.splitlines()[-1])[-2].split()
+    copy = Path(build[-1].removeprefix("COLLECTION="))
+    assert copy.read_bytes() == Path(name).read_bytes()
+
+
+def test_a_collection_is_copied_completely_or_not_at_all() -> None:
+    run_trial("-d verbatim", DEMO)
+    copy = Path("docker/collection", DEMO.name)
+    copy.unlink()
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, limits[1]))
+    ended = run_trial("-d verbatim", DEMO, code=None)
+    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert f"{copy}" in ended.out
+    assert not copy.exists()
 
 
 def test_an_entry_whose_collection_or_plugin_is_missing_is_not_uploaded(plugin: Path) -> None:

@@ -19,7 +19,13 @@ from pydantic import BaseModel, ValidationError
 from touche_rad.bench.plan import BenchPlan, PlanFile, PluginEntry, file_options
 from touche_rad.errors import UserError, refuse_newer
 from touche_rad.files.outputs import sha256_of
-from touche_rad.files.records import field_error, make_folder, read_json, write_json
+from touche_rad.files.records import (
+    field_error,
+    make_folder,
+    read_json,
+    refuse_links_out,
+    write_json,
+)
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.plugins.profiles import PROMPTS, prompt_files
 from touche_rad.text import map_texts, redact
@@ -163,11 +169,17 @@ def read_record(results: Path) -> BenchRecord:
 def differing_files(results: Path, again: str) -> Iterator[str]:
     """Yield the files of a finished run, and of its data, that are not those of its record.
 
-    `again` is the command that makes the results again.
+    `again` is the command that makes the results again. It may be a stranger's record.
+
+    Raises:
+        UserError: A file is outside the folder of the results or of the plan.
     """
     record = read_record(results)
     data = (results / record.plan_file).parent
     inputs = {data / str(record.plan.get(key)): value for key, value in record.inputs.items()}
+    refuse_links_out(data, inputs)
+    for name in (*record.outputs, *record.files):
+        refuse_links_out(data if name.startswith("../") else results, [results / name])
     hashes = {results / name: value for name, value in {**record.outputs, **record.files}.items()}
     for path, expected in {**inputs, **hashes}.items():
         if path.is_file() and sha256_of(path) == expected:

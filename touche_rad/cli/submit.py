@@ -5,17 +5,18 @@ from __future__ import annotations
 import filecmp
 import os
 import re
-import shlex
 
 import click
 
 from touche_rad.cli import options as opt
 from touche_rad.cli.console import Label, print_text, say
 from touche_rad.cli.program import command
-from touche_rad.cli.trial import TrialOptions, try_plugins
+from touche_rad.cli.trial import TrialOptions, tell_forwarded, try_plugins
 from touche_rad.demo import is_demo
 from touche_rad.errors import OptionError, UserError
+from touche_rad.files.records import refuse_links_out
 from touche_rad.plugins import registered
+from touche_rad.text import printable, shell_words
 from touche_rad.tira.submission import COLLECTIONS, PLUGINS, check_host, load
 
 
@@ -61,8 +62,8 @@ def submit_command(options: SubmitOptions) -> int:
         click.secho(f"{'entry':{width}}sub-task  user      command", bold=True)
         for name, software in submission.software.items():
             user = software.user or ""
-            start = f"{name:{width}}{software.sub_task:<10}{user:10}"
-            print_text(software.command, start, " " * len(start))
+            start = printable(f"{name:{width}}{software.sub_task:<10}{user:10}")
+            print_text(printable(software.command), start, " " * len(start))
         return 0
 
     # The image must have the collection and the files of plugins.
@@ -74,12 +75,14 @@ def submit_command(options: SubmitOptions) -> int:
     copies = [used] if software.collection else []
     for file in re.findall(r"/opt/plugins/([^/]+?\.py)\b", software.command):
         copies.append(repository / PLUGINS / file)
+    refuse_links_out(repository, copies)
     for copy in copies:
         if not copy.is_file():
             raise UserError(f"{copy}: not found: the image takes it from there: copy it there")
         original = repository / copy.name
-        if original.is_file() and not filecmp.cmp(original, copy):
-            say(f"{copy} is not {original}; to renew it: cp {original} {copy}", Label.WARNING)
+        if original.is_file() and not filecmp.cmp(original, copy, shallow=False):
+            command = shell_words("cp", original, copy)
+            say(f"{copy} is not {original}; to renew it: {command}", Label.WARNING)
     judge = re.search(r" -j '?([\w-]+)", software.command)
     plugin = registered("judge").get(judge[1]) if judge else None
     reads_index = plugin is None or "index" in plugin.uses
@@ -98,5 +101,6 @@ def submit_command(options: SubmitOptions) -> int:
         line = f"{', '.join(unset)}: export them for TIRA's client"
         say(f"not set: {line} (OPENAI_API_KEY=EMPTY for a server without a key)", Label.WARNING)
     words = submission.add(name, software).words(name, path=str(repository), upload=options.upload)
-    click.echo(shlex.join(words))
+    tell_forwarded(software)
+    click.echo(shell_words(*words))
     return 0

@@ -17,7 +17,7 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
-from touche_rad.cli.console import line_of, print_text
+from touche_rad.cli.console import Label, line_of, print_text, say
 from touche_rad.demo import demo_file, is_demo
 from touche_rad.errors import ToucheRadError, UserError, WorkError
 from touche_rad.files.outputs import read_status, sha256_of
@@ -85,8 +85,7 @@ def try_plugins(options: TrialOptions, submission: Submission, collection: Path)
     is_clone = (repository / "touche_rad").is_dir()
     folder = options.output
     refuse_links(folder)
-    for for_image in (COLLECTIONS, PLUGINS):
-        refuse_links(repository / for_image, repository)
+    refuse_links(repository / COLLECTIONS.parent)
 
     with _step("collection") as results:
         count = sum(1 for _ in files.read_arguments(collection))
@@ -160,10 +159,13 @@ def try_plugins(options: TrialOptions, submission: Submission, collection: Path)
 
     # What the image takes is put where it takes it from.
     with _step("entry") as results:
+        copies = {repository / software.collection: collection for software in entries.values()}
         for plugin in plugins.values():
             if plugin.file:
-                results.append(_copy(plugin.file, repository / PLUGINS))
-        results.append(_copy(collection, repository / COLLECTIONS))
+                copies[repository / PLUGINS / plugin.file.name] = plugin.file
+        for copy, file in copies.items():
+            copy_file(file, copy)
+            results.append(f"copied to {copy}")
         for name, software in entries.items():
             if options.save:
                 save(options.file, name, software)
@@ -174,12 +176,20 @@ def try_plugins(options: TrialOptions, submission: Submission, collection: Path)
     click.secho("\nnext (tira-cli builds the image, and submits without --dry-run):", bold=True)
     lines = list(_preparations(options, entries, is_clone=is_clone))
     for name, software in entries.items():
+        tell_forwarded(software)
         client = submission.add(name, software).words(
             name, path=str(repository), upload=options.upload and not is_of_demo
         )
         lines.append(shlex.join(client))
     for line in lines:
         click.echo(f"  {printable(line)}")
+
+
+def tell_forwarded(software: Software) -> None:
+    """Say which variables of the shell the container gets: tira.yml may be a stranger's."""
+    variables = ", ".join(filter(os.environ.get, software.forward))
+    if variables:
+        say(f"the container gets these variables of your shell: {variables}", Label.NOTE)
 
 
 @contextmanager
@@ -277,14 +287,6 @@ def _check(run: Path, source: Path, index: Path) -> str:
         elif issue.kind != DEMO:  # the first step says this
             raise WorkError(f"{text}; more: touche-rad check {run} -i {index}")
     return "; ".join([f"{run}: {result.verdict}", *warnings])
-
-
-def _copy(file: Path, folder: Path) -> str:
-    """Copy a file to where the image takes it from, and say so."""
-    copy = folder / file.name
-    if file.resolve() != copy.resolve():
-        copy_file(file, copy)
-    return f"copied to {copy}"
 
 
 def _preparations(

@@ -23,7 +23,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain, takewhile
+from itertools import chain
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any, Final, NamedTuple, NoReturn, TextIO, TypeVar, cast
@@ -206,16 +206,13 @@ def copy_file(source: Path, path: Path) -> None:
         shutil.copyfileobj(original, stream.buffer)
 
 
-def refuse_links(folder: Path, below: Path | None = None) -> None:
+def refuse_links(folder: Path) -> None:
     """Raise an error if a folder in which all names are ours is a link, or has a link or a pipe.
-
-    The folders between it and the folder `below` which it lies are ours, too.
 
     Raises:
         UserError: It names the link.
     """
-    between = takewhile(lambda path: path != below, folder.parents) if below else ()
-    for path in chain([folder], between, folder.rglob("*")):
+    for path in chain([folder], folder.rglob("*")):
         is_pipe = path.exists() and not (path.is_file() or path.is_dir())
         if is_pipe or path.is_symlink():
             raise UserError(
@@ -234,7 +231,7 @@ def refuse_links_out(folder: Path, paths: Iterable[Path]) -> None:
     root = Path(os.path.realpath(folder))
     for path in paths:
         if not Path(os.path.realpath(path)).is_relative_to(root):
-            raise UserError(f"{path} is a link out of {folder}: name the file itself")
+            raise UserError(f"{path} leads out of {folder}: name the file itself")
 
 
 def _no_number(name: str) -> NoReturn:
@@ -325,7 +322,10 @@ def at_line(path: Place, line: int | None, miss: FieldError) -> InputError:
 
 def short_repr(value: object) -> str:
     """Return a short form of a wrong value."""
-    text = _SHORT.repr(value)
+    try:
+        text = _SHORT.repr(value)
+    except ValueError:
+        text = "a number of too many digits"
     return text if len(text) <= 40 else f"{text[:37]}..."
 
 

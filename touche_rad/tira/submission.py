@@ -16,7 +16,13 @@ import yaml
 from pydantic import Field, ValidationError, field_validator, model_validator
 
 from touche_rad.errors import InputError, UserError, nearest
-from touche_rad.files.records import at_line, field_error, read_whole, write_text
+from touche_rad.files.records import (
+    LARGEST_TOML,
+    at_line,
+    field_error,
+    read_whole,
+    write_text,
+)
 from touche_rad.models.endpoint import parse_address
 from touche_rad.records import FrozenRecord
 
@@ -76,8 +82,12 @@ class Software(FrozenRecord):
         return last[1] if last else ""
 
     def with_collection(self, file: Path) -> Software:
-        """Return the same software in an image with the collection of this name."""
-        option = f"COLLECTION={COLLECTIONS / file.name}"
+        """Return the same software in an image with a copy of this collection.
+
+        TIRA's client splits the options at spaces, and knows no quotation marks.
+        """
+        copy = COLLECTIONS / re.sub(r"[^\w.-]", "_", file.name)
+        option = f"COLLECTION={copy.as_posix()}"
         build, count = re.subn(r"COLLECTION=\S+", option, self.build)
         build = build if count else f"{self.build} --build-arg {option}".strip()
         return self.replace(build=build)
@@ -157,10 +167,10 @@ def load(path: Path) -> Submission:
             "debater NAME) or in a clone of touche-rad: run this there, or name it: --file FILE",
         )
     try:
-        return Submission.model_validate(yaml.safe_load(read_whole(path)))
+        return Submission.model_validate(yaml.safe_load(read_whole(path, LARGEST_TOML)))
     except ValidationError as error:
         raise at_line(path, None, field_error(error)) from None
-    except (yaml.YAMLError, ValueError, RecursionError) as error:
+    except (yaml.YAMLError, AttributeError, LookupError, ValueError, RecursionError) as error:
         raise InputError(path, f"expected YAML: {' '.join(str(error).split())}") from None
 
 
@@ -188,7 +198,10 @@ def describe(
     if official:
         fields |= {"build": "--target official", "network": True}
         command = f"{_CLIENT[sub_task]} -- {shlex.join(words)}"
-    return Software(sub_task=sub_task, command=command, **fields)
+    try:
+        return Software(sub_task=sub_task, command=command, **fields)
+    except ValidationError as error:
+        raise UserError(f"{plugin}: {field_error(error)}") from None
 
 
 _CLIENT: Final[Mapping[SubTask, str]] = {
@@ -213,8 +226,9 @@ def save(path: Path, name: str, software: Software) -> None:
         start, end = old.span()
     else:
         software_part = re.search(r"^software:.*\n(([ \t#].*)?\n)*", text, re.MULTILINE)
-        assert software_part  # the file is valid
-        start = end = software_part.start() + len(software_part[0].rstrip()) + 1
+        start = end = len(text)
+        if software_part:
+            start = end = software_part.start() + len(software_part[0].rstrip()) + 1
     text = f"{text[:start]}{indent(entry, '  ')}{text[end:]}"
     after = None
     with suppress(yaml.YAMLError, ValidationError):
