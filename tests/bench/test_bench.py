@@ -271,6 +271,11 @@ def test_a_bench_has_its_plugin_and_plays_again_what_an_edit_changes(tmp_path: P
     ]
     assert other.stat().st_mtime_ns == before
     touche_rad("bench verify rad")
+    other.unlink()
+    again = verify_bench("rad").partition("again: touche-rad ")[2]
+    assert again.endswith("--replace --plugin rad/brief.py")
+    touche_rad(again)
+    touche_rad("bench verify rad")
     copy = Path("rad/brief.py")
     assert copy.read_bytes() == plugin.read_bytes()
     copy.write_text(BRIEF)

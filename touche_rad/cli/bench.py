@@ -223,14 +223,16 @@ def verify(options: VerifyOptions) -> None:
     folder = inner if (inner / RECORD).is_file() else options.folder
     record = read_record(folder)
     plan = Path(os.path.normpath(folder / record.plan_file))
-    again = line_of(["bench", "run", plan, "-o", folder, "--replace"])
+    again = ["bench", "run", plan, "-o", folder, "--replace"]
     is_plan = False
     with suppress(ValidationError, UserError):  # a stranger's record may name any file
         then = BenchPlan.model_validate(record.plan)
         is_plan = plan_record(read_plan(plan)) == plan_record(then)
+        for name in then.plugins:
+            again += ["--plugin", plan.parent / name]
     if not is_plan:
         raise WorkError(f"{plan}: it is not the plan of the record")
-    for difference in differing_files(folder, again):
+    for difference in differing_files(folder, line_of(again)):
         raise WorkError(difference)
     say("verified: all files are those of the record")
 
