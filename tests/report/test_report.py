@@ -456,6 +456,24 @@ def test_the_title_says_on_which_criteria_a_run_beats_the_baseline() -> None:
     assert cells[1] == probability(float(pairs[0][7]))
 
 
+def test_two_lower_runs_are_compared_as_with_one_of_them_as_the_baseline() -> None:
+    runs = [Path(f"{seed}.jsonl") for seed in range(4)]
+    for seed, run in enumerate(runs):
+        touche_rad("judge", DEBATES, "-j", "random", "--seed", str(seed), "-o", run)
+    (board,) = report_page(runs, labels=LABELS).data["report"]["boards"]
+    _, second, third, _ = [row["run"] for row in board["rows"] if row["run"] != "always-yes"]
+    shown = {frozenset(pair): figures[0] for *pair, figures in board["pairs"]}
+    words = ("score --pairs --csv --baseline", f"{second}.jsonl", *runs, LABELS)
+    for line in csv.reader(touche_rad(*words).out.splitlines()):
+        if line[:3] == [third, second, "mean"]:
+            difference, low, high, _, p_holm = map(float, line[3:8])
+    assert shown[frozenset((second, third))] == [
+        *(round(value, 6) for value in (difference, low, high)),
+        p_holm < 0.05,
+        f"{probability(p_holm)} (Holm) over 3 comparisons",
+    ]
+
+
 def test_a_citation_shows_its_search_path() -> None:
     run = Path("run.jsonl")
     touche_rad("respond", DEBATES, "-d", "grounded", "-i", "demo", "-o", run)

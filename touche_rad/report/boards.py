@@ -169,6 +169,7 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
     """Return the differences of each two runs with their intervals.
 
     Two that the report compares have its results, so that no other p-value stands in the table.
+    Others have those that the report has with the first of them as its baseline.
 
     Args:
         report: The scores.
@@ -176,18 +177,30 @@ def _pairs(report: Report, first: str, others: Mapping[str, str], units: int) ->
         others: The other measures with their names, corrected as a family of their own.
         units: Number of debates, claims or queries.
     """
-    names = [ranked.run for ranked in report.ranking]
+    places = {ranked.run: ranked.place for ranked in report.ranking}
+    against = {row.against for row in report.comparisons}
+    names = [run for run in places if places[run] or run in against or not any(places.values())]
+    if len(names) > _MOST_PAIRED:
+        names = []
+    runs = [run for run in names if places[run]]
     tested = {(row.measure, frozenset((row.run, row.against))): row for row in report.comparisons}
     pairs: dict[tuple[str, str], list[tuple[object, ...]]] = {}
-    for at, name in enumerate(names if len(names) <= _MOST_PAIRED else ()):
+    references: list[str] = []
+    # Baselines first: all runs are compared with them.
+    for name in sorted(names, key=runs.__contains__):
+        references.append(name)
+        others_of_name = runs if name in runs else names
         for measures in ([first], [*others]):
-            for pair in compare_runs(report.figures, names[at + 1 :], name, measures, units):
+            for pair in compare_runs(report.figures, others_of_name, name, measures, units):
+                if pair.run in references:
+                    continue
                 row = tested.get((pair.measure, frozenset((pair.run, name))), pair)
                 figures = [
                     value and round(value, 6) for value in (row.difference, row.low, row.high)
                 ]
+                of_family = f"(Holm) over {count_of(row.family, 'comparison')}"
                 pairs.setdefault((row.run, row.against), []).append(
-                    (*figures, row.significant, words.probability(row.p_holm))
+                    (*figures, row.significant, f"{words.probability(row.p_holm)} {of_family}")
                 )
     return {
         "compared": [*others.values()],

@@ -103,17 +103,17 @@
     return html`<section class="reason pair" role="status" ref=${rad.intoView}>
       <p>
         <b>${pair.join(" − ")}: </b>
-        ${`${text} ${figures[0][3] ? "" : "not "}significant, p\u00a0${figures[0][4]} (Holm).`}
+        ${`${text} ${figures[0][3] ? "" : "not "}significant, p\u00a0${figures[0][4]}.`}
       </p>
       <p class="row soft num">
         ${others.map(
           (other, at) =>
             html`<span class=${figures[at + 1][3] && "sure"}>${board.compared[at]} ${other}</span>`,
-        )}${others.length > 0 && html`<span>bold: significant</span>`}
+        )}${others[0] && html`<span>bold: significant</span>`}
       </p>
       <${Faults} runs=${pair} />
       ${
-        turns.length > 0 &&
+        turns[0] &&
         html`<details>
           <summary>They differ most on ${count(turns.length, "turn")}</summary>
           <ol>
@@ -209,14 +209,14 @@
                   ...${{ row, board, base, at, pair }}
                   open=${opened.includes(row.run)}
                   toggle=${() => setOpened(flip(opened, row.run))}
-                  pick=${board.pairs.length > 0 && (() => setPair(flip(pair, row.run).slice(-2)))}
+                  pick=${board.pairs.some((runs) => runs.includes(row.run)) && (() => setPair(flip(pair, row.run).slice(-2)))}
                 />`,
             )}
           </tbody>
         </table>
       <//>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && ` *: a baseline (dashed), without a rank${board.base && "; runs with a bold + beat it"}.`}${board.pairs.length > 0 && " Equal runs: in the order given. A name opens its intervals. Select two runs to compare."}
+        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && ` *: a baseline (dashed), without a rank${board.base && "; runs with a bold + beat it"}.`}${board.pairs[0] && " Equal runs: in the order given. A name opens its intervals. Select two runs to compare."}
       </p>
       ${pair[1] && html`<${Pair} key=${pair} ...${{ board, pair }} />`}`;
   };
