@@ -120,10 +120,7 @@ def test_copies_empty_files_and_few_labels_make_no_judges_and_no_leader(kind: st
     run_file("few.jsonl", variant)  # three debates are the same, and labelled
     run_file("copy.jsonl", lines)
     Path("empty.jsonl").touch()
-    run_file(
-        "labels.jsonl",
-        [*labels, *([{**turn, "quality": 0} for turn in turns] for turns in labels[:9])],
-    )
+    run_file("labels.jsonl", [*labels, *labels[:9]])
     runs = ("empty.jsonl", "few.jsonl", f"team1{kind}.jsonl", "copy.jsonl", f"team2{kind}.jsonl")
     ended = touche_rad(
         "score --json",
@@ -376,6 +373,16 @@ def test_reports_rank_as_score_does_whatever_the_order_of_the_debates() -> None:
         Random(path.name).shuffle(lines)
         run_file(path, lines)
     assert figures() == before
+
+
+def test_two_lines_with_other_labels_of_the_same_turns_are_refused() -> None:
+    labels = read_records("labels.jsonl")
+    runs = "score team1.jsonl team2.jsonl labels.jsonl"
+    run_file("labels.jsonl", [*labels, labels[3]])
+    touche_rad(runs)
+    labels.append([{**turn, Maxim.MANNER: 1 - turn[Maxim.MANNER]} for turn in labels[3]])
+    run_file("labels.jsonl", labels)
+    touche_rad(runs, code=2, err="labels.jsonl:61: manner: expected the label of line 4")
 
 
 def test_labels_that_are_all_yes_do_not_make_a_mean_sure() -> None:

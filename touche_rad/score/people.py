@@ -122,14 +122,26 @@ def score_people(
     """
     paths = named(runs)
     all_criteria = criteria_of_all(criteria, paths.values(), truth)
-    labels, _ = read_truth(truth, all_criteria, policy.debates)
+    labels, lines = read_truth(truth, all_criteria, policy.debates)
     reference = known_reference(truth, labels, all_criteria, policy.debates)
     if reference is None:
         raise UserError(f"{truth}: {NO_TEXTS}: {NO_TEXTS_FIX}")
     labels_of: defaultdict[tuple[str, ...], list[Sequence[Labels]]] = defaultdict(list)
-    for texts, labels_of_debate in zip(reference.turns, labels, strict=True):
-        labels_of[tuple(texts)].append(labels_of_debate)
     criteria = labelled_criteria(all_criteria, labels, truth)
+    for texts, labels_of_debate, line in zip(reference.turns, labels, lines, strict=True):
+        copies = labels_of[tuple(texts)]
+        copies.append(labels_of_debate)
+        for earlier, turn in zip(copies[0], labels_of_debate, strict=False):
+            for key in criteria.keys:
+                if len({earlier.get(key), turn.get(key), None}) > 2:
+                    first = lines[reference.turns.index(texts)]
+                    raise InputError(
+                        truth,
+                        f"expected the label of line {first}, which is on the same turn: remove "
+                        "one of the lines, or give the labels of each person to label --with",
+                        line=line,
+                        field=key,
+                    )
 
     def read(tag: str, path: Path) -> LabelledDebates:
         debates = []
