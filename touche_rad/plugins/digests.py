@@ -6,12 +6,10 @@ read them all takes long, and a run would end at every upgrade.
 
 from __future__ import annotations
 
-import ast
 import os
 import re
 import sys
 from collections.abc import Iterable, Iterator
-from contextlib import suppress
 from hashlib import sha256
 from importlib.metadata import (
     Distribution,
@@ -19,7 +17,7 @@ from importlib.metadata import (
     distribution,
     packages_distributions,
 )
-from itertools import accumulate, chain
+from itertools import chain
 from pathlib import Path
 from typing import Any, Final
 
@@ -32,6 +30,7 @@ _OURS: Final = ("touche_rad", "retrieval", "judges")
 _FIRST_BYTES: Final = 4 * 2**20
 _LAST_BYTES: Final = 2**20
 """Of a large file, such as a model's weights, the first and the last part and the size count."""
+_IMPORTS: Final = re.compile(r"(?:^|[:;])\s*(?:from\s+(\w+)|import\s+([^;#\n]+))", re.MULTILINE)
 _NO_CODE: Final = re.compile(r"\.\.|/|.*(?:\.dist-info/|__editable__|\.pyc,|\.pth,)")
 """Lines of a package's record that are not of its modules; a clone has no others."""
 
@@ -205,9 +204,9 @@ def _imported_beside(module: str) -> list[tuple[Path, Path]]:
     if not place or _is_ours(module):
         return []
     folder = place.parent
-    folders = [folder, *(path for path in map(Path, sys.path) if folder in path.parents)]
     files = set()
     pending = [_file_of(name) for name in list(sys.modules) if not _is_ours(name)]
+    pending += place.rglob("*.py")  # of a package
     while pending:
         file = pending.pop()
         if not file or file in files or not file.is_relative_to(folder):
@@ -215,23 +214,14 @@ def _imported_beside(module: str) -> list[tuple[Path, Path]]:
         installed = "site-packages" in file.parts or file.is_relative_to(sys.base_prefix)
         if file.is_file() and not installed:
             files.add(file)
-            pending += _imports_of(file, folders)
+            pending += _imports_of(file, folder)
     return sorted((file.relative_to(folder), file) for file in files)
 
 
-def _imports_of(file: Path, folders: Iterable[Path]) -> Iterator[Path]:
-    """Yield the files that may be imported by a module, also by its functions."""
-    with suppress(SyntaxError, ValueError, IndexError, RecursionError):  # it cannot be imported
-        for node in ast.walk(ast.parse(file.read_bytes())):
-            if not isinstance(node, ast.Import | ast.ImportFrom):
-                continue
-            module = getattr(node, "module", None)
-            level = getattr(node, "level", 0)
-            places = [file.parents[level - 1]] if level else folders
-            for alias in node.names:
-                name = f"{module}.{alias.name}" if module else alias.name
-                if _is_ours(name):
-                    continue
-                for folder in places:
-                    for place in accumulate(name.split("."), Path.joinpath, initial=folder):
-                        yield from (place / "__init__.py", Path(f"{place}.py"))
+def _imports_of(file: Path, folder: Path) -> Iterator[Path]:
+    """Yield what a module may import from a folder, also in its functions; of packages, all."""
+    for names in _IMPORTS.findall(file.read_text("utf-8", "replace")):
+        for name in re.findall(r"\w+", "".join(names)):
+            if not _is_ours(name):
+                yield folder / f"{name}.py"
+                yield from (folder / name).rglob("*.py")
