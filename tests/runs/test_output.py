@@ -11,7 +11,9 @@ import pytest
 from tests.demo import DEBATES
 from tests.refusals import expect_error
 from tests.terminal import touche_rad_process
+from touche_rad.errors import WorkError
 from touche_rad.events import Event, EventKind, Place
+from touche_rad.files.append_log import checked_line, read_checked
 from touche_rad.files.outputs import Status
 from touche_rad.runs.fallbacks import Fallback
 from touche_rad.runs.runner import Output
@@ -90,6 +92,18 @@ def test_a_journal_of_an_earlier_version_is_refused(out: Path) -> None:
     journal_of(out).write_text('{"journal": "touche-rad 1", "identity": {}}\n')
     with expect_error(journal_of(out).name):
         run_units(out, 0)
+
+
+@pytest.mark.parametrize("unit", [[1], -1, 4, "1", None])
+def test_units_that_a_run_does_not_have_are_processed_again(out: Path, unit: object) -> None:
+    run_units(out, 1)
+    header, line = journal_of(out).read_bytes().splitlines(keepends=True)
+    record = read_checked(line)
+    journal_of(out).write_bytes(header + checked_line({**record, "unit": unit}))
+    assert finished_units(out) == [False] * 4
+    journal_of(out).write_bytes(header + checked_line({**record, "lines": ["{}\n{}"]}))
+    with expect_error("unit 1 of the run is damaged", WorkError):
+        run_units(out, finish=True)
 
 
 def test_places_that_cannot_be_an_output_are_refused(tmp_path: Path) -> None:

@@ -5,7 +5,7 @@ The journal of a run is `OUT.part`. A killed process loses at most the units in 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
@@ -51,14 +51,19 @@ def identity_of(out: Path) -> Mapping[str, Any]:
 class Journal(Generic[K]):
     """Finished units by their numbers, or by other keys: in a log, or without one in memory."""
 
-    def __init__(self, log: AppendLog | None = None) -> None:
-        """Find the units of a log that has just been opened."""
+    def __init__(self, log: AppendLog | None = None, units: Container[K] | None = None) -> None:
+        """Find the units of a log that has just been opened.
+
+        Others are left out: a checksum shows accidents only, and a line may be anybody's.
+        """
         self.log = log
         self.places: dict[K, int] = {}
         """Where each unit's record is: its first byte in the log, or its number in memory."""
         if log:
             for line in log.entries():
-                self.places[line.record[UNIT]] = line.offset
+                unit: Any = line.record.get(UNIT)
+                if unit in units if units else isinstance(unit, str):
+                    self.places[unit] = line.offset
         self._records: list[JsonObject] = []
 
     def append(self, unit: K, done: Done) -> None:

@@ -246,10 +246,10 @@ class Output:
             with self._writing(self.log_path):
                 log = AppendLog(self.log_path, RUN, header, restart=self.options.restart)
         try:
-            self.journal = Journal[int](log)
             self.total = total
-            self.resumed = len(self.journal.places)
             self.units = shard.units(total) if shard else range(total)
+            self.journal = Journal[int](log, self.units)
+            self.resumed = len(self.journal.places)
             if not self.resumed:
                 if self.options.errors:
                     self.options.errors.unlink(missing_ok=True)

@@ -8,7 +8,9 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import chain
 from pathlib import Path
-from typing import Any, Final, Generic
+from typing import Annotated, Any, Final, Generic
+
+from pydantic import StringConstraints
 
 from touche_rad import files
 from touche_rad.contest import Contest
@@ -34,7 +36,7 @@ MOST_EXAMPLES: Final = 5
 class Done:
     """The result of one unit: output lines, counts, events, and fallbacks."""
 
-    lines: tuple[str, ...]
+    lines: tuple[Annotated[str, StringConstraints(pattern=r"^[^\n]*$")], ...]
     counts: Mapping[Result, Count] = field(default_factory=dict)
     events: tuple[Event, ...] = ()
     fallbacks: tuple[Fallback, ...] = ()
