@@ -99,7 +99,7 @@ def innermost(error: BaseException) -> BaseException:
     return error
 
 
-_LAST_NUMBER = re.compile(r"(?<!\d)\d+$")
+_LAST_NUMBER = re.compile(r"(?<!\d)(\d{1,9})\d*$")
 
 
 def newer_format(record: object, newest: int) -> str:
@@ -110,7 +110,7 @@ def newer_format(record: object, newest: int) -> str:
     value = record.get("format") if isinstance(record, Mapping) else None
     if isinstance(value, str):
         number = _LAST_NUMBER.search(value)
-        value = int(number[0]) if number else None
+        value = int(number[1]) if number else None
     if isinstance(value, int) and value > newest:
         return (
             f"made by a newer touche-rad (format {value}; this one reads {newest}): "

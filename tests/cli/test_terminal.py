@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.demo import CLAIMS
+from tests.demo import CLAIMS, DEBATES
 from tests.records import read_status, write_records
 from tests.retrieval.small import changes_that_doctor_notices
 from tests.screens import check_messages, check_screen
@@ -122,11 +122,22 @@ def test_a_wrong_setting_is_named() -> None:
         "[list]\ntruns = 2",
         "list = 3",
         "[list]\noptions = 3",
+        "plugins = 5",
+        "plugins = [['a']]",
     ):
         Path("touche-rad.toml").write_text(text)
         messages[text] = touche_rad("list --config touche-rad.toml", code=None)
         assert messages[text].code == 2, text
     check_messages("settings", messages)
+
+
+@pytest.mark.parametrize("name", ["seed", "deadline"])
+@pytest.mark.parametrize("value", ["1e400", "nan"])
+def test_a_number_is_finite(name: str, value: str) -> None:
+    Path("touche-rad.toml").write_text(f"{name} = {value}")
+    call = ("judge -j length -o out", DEBATES)
+    touche_rad(*call, "--config", "touche-rad.toml", code=2, err=f"'--{name}': ")
+    touche_rad(*call, f"--{name}", value, code=2, err=f"'--{name}': ")
 
 
 @pytest.mark.parametrize("text", ["debater =", "judge = 3\n[judge]\n"])

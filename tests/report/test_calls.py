@@ -77,7 +77,8 @@ def test_a_trace_is_shown_as_text_and_its_broken_lines_are_passed_over() -> None
     run = Path("run.jsonl")
     evil = "<script>alert(1)</script>"
     other = json.dumps({"debate": 3, "turn": "x", "asked": None, "answer": []})
-    write_trace(run, "{broken", "[]", other, call_line(evil))
+    no_number = '{"debate": "KEY", "turn": 0, "seconds": NaN}'
+    write_trace(run, "{broken", "[]", "[" * 100_000, no_number, other, call_line(evil))
     page = page_of(run)
     assert evil not in page.html
     (call,) = calls_of(page)

@@ -14,6 +14,7 @@ finished object.
 
 from __future__ import annotations
 
+import json
 import re
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
@@ -122,6 +123,16 @@ def offering(*names: str) -> Callable[[type[T]], type[T]]:
     return decorate
 
 
+class _Integer(click.IntRange):
+    # A file may have 1e400, or true.
+    _number_class = staticmethod(lambda value: int(str(value)))  # type: ignore[assignment]
+
+
+class _Number(click.FloatRange):
+    # Infinities and NaN are no JSON.
+    _number_class = staticmethod(lambda value: float(json.dumps(float(value), allow_nan=False)))  # type: ignore[assignment]
+
+
 def parameters_of(options_class: type[object]) -> dict[str, click.Parameter]:
     """Return the parameters of an options class by field: its own ones, then those of its bases.
 
@@ -148,9 +159,9 @@ def parameters_of(options_class: type[object]) -> dict[str, click.Parameter]:
         if get_origin(kind) is Literal:
             of_kind = {"type": click.Choice(get_args(kind))}
         elif kind is int:
-            of_kind = {"type": click.IntRange(1 if least is None else least, most), "metavar": "N"}
+            of_kind = {"type": _Integer(1 if least is None else least, most), "metavar": "N"}
         elif kind is float:
-            limits = click.FloatRange(least or 0, most, min_open=least is None)
+            limits = _Number(least or 0, most, min_open=least is None)
             of_kind = {"type": limits, "metavar": "N"}
         elif kind is Path:
             path = click.Path(file_okay="only_folders" not in how, path_type=Path)

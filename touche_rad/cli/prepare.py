@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import socket
 import time
@@ -355,7 +356,7 @@ def model_settings(texts: Mapping[str, str], seed: int) -> tuple[Settings, dict[
                 number = _NUMBERS[key](text)
             except ValueError:
                 number = -1
-            if not number >= 0:  # nan, too
+            if not 0 <= number < math.inf:  # nan, too
                 raise OptionError(f"-O model.{key}={text}: expected a number of 0 or more")
             (limits if key in _LIMITS else settings)[key] = number
         else:

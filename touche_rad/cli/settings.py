@@ -63,6 +63,8 @@ def load_settings(path: str) -> SettingsFile:
             hint = nearest(key, [*SETTINGS, *COMMANDS])
             raise InputError(file, f"there is no such setting{hint}", field=key)
     plugins = shared.pop("plugins", [])
+    if not isinstance(plugins, list):
+        plugins = [plugins]
 
     values = {}
     for command in COMMANDS:
@@ -76,4 +78,4 @@ def load_settings(path: str) -> SettingsFile:
         values[command] = {key.replace("-", "_"): value for key, value in merged.items()}
         if options:
             values[command]["options"] = key_values(options)
-    return SettingsFile(file, values, tuple(plugins), table=table)
+    return SettingsFile(file, values, tuple(map(str, plugins)), table=table)

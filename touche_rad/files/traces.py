@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any, Final
 
 from touche_rad.errors import refuse_newer
+from touche_rad.files.records import BadLines, FieldError, numbered_lines, parse
 
 TRACE: Final = ".trace.jsonl"
 """The suffix of a trace file, which is written beside the run."""
@@ -17,12 +18,9 @@ TRACE_FORMAT: Final = 1
 
 def read_trace(path: Path) -> Iterator[Mapping[str, Any]]:
     """Yield the rows of a trace; an incomplete line of a killed run is skipped."""
-    with path.open(encoding="utf-8", errors="replace") as stream:
-        for line in stream:
-            try:
-                row = json.loads(line)
-            except ValueError:
-                continue
+    for _, line in numbered_lines(path, BadLines(skip=True)):
+        with suppress(FieldError):
+            row = parse(line)
             if isinstance(row, dict):
                 refuse_newer(path, row, TRACE_FORMAT)
                 yield row
