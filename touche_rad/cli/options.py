@@ -330,7 +330,7 @@ def plugin_options(main: str | None, *prefixes: str) -> Any:
     `main` is the plugin of a key without a prefix; a prefix can name the others.
     """
     plugins = [*prefixes, "model", "vllm"]
-    if main is not None:
+    if main:
         plugins.insert(0, main)
 
     def parse(
@@ -355,7 +355,7 @@ def plugin_options(main: str | None, *prefixes: str) -> Any:
         return by_plugin
 
     purpose = "Set model.KEY or vllm.KEY"
-    if main is not None:
+    if main:
         prefix = plugins[1]
         purpose = f"Set an option of the {main}; -O {prefix}.KEY=VALUE for the {prefix}"
     settings = {

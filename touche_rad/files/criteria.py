@@ -163,7 +163,7 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
         tags = (chosen.label_tags if is_of_labels else [chosen.tag]) if chosen else ()
         if chosen is None or tag not in tags:
             fix = "give the file by which it was made with --criteria FILE"
-            if chosen is not None and chosen.name != name:
+            if chosen and chosen.name != name:
                 fix = f"expected {chosen.name}, as --criteria or the other files have"
             elif is_given or name in shipped_names():
                 shown = "people see" if is_of_labels else "judges see"

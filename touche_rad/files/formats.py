@@ -106,7 +106,7 @@ def _detect(path: Place, lines: Lines, bad: BadLines) -> Kind:
         cause: InputProblem | None = None
         try:
             kind = kind_of(parse(line)) if is_json else _kind_of_row(line)
-            if kind is not None:
+            if kind:
                 return kind
             kinds = ", ".join(kind.value for kind in Kind)
             expected = f"is of no known kind ({kinds}), got {short_repr(line)}"

@@ -368,7 +368,7 @@ class Configured(Generic[L]):
         works: Callable[[Options], bool] | None = getattr(
             self.plugin.factory, "works_without_index", None
         )
-        return works is not None and bool(works(self.options))
+        return bool(works and works(self.options))
 
     @property
     def prompts(self) -> Path | None:

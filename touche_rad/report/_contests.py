@@ -28,7 +28,7 @@ def contest_records(
 ) -> Iterator[tuple[Entry, dict[str, Any]]]:
     """Yield each judged debate: what the page lists, and the debate with the panels' verdicts."""
     files_of_contests = [source.contests for source in sources]
-    if labels is not None and kind_of(labels) in (Kind.CONTESTS, *files.DEBATES):
+    if labels and kind_of(labels) in (Kind.CONTESTS, *files.DEBATES):
         files_of_contests.append(list(files.read_contests(labels, bad)))
     contests: dict[str, Contest] = {}
     for of_file in files_of_contests:
@@ -93,7 +93,7 @@ def _record(
         tags["winner"].append(side)
         if len(judgements) > 1:
             tags["winner"].append(f"{side} by {run}")
-        if swapped is not None and swapped.winner != outcome.winner:
+        if swapped and swapped.winner != outcome.winner:
             tags["only"].append("winner changes with the sides")
         if right and winner not in (*right, *map(sides.get, right)):
             tags["only"].append("differs from the human decision")

@@ -37,7 +37,7 @@ def query_records(
     if not runs:
         return
     qrels: dict[tuple[str, str], int] = {}
-    if labels is not None and kind_of(labels) is Kind.QRELS:
+    if labels and kind_of(labels) is Kind.QRELS:
         qrels = {(query, document): grade for query, document, grade in read_qrels(labels)}
     arguments = open_index(index) if index else None
     rankings: dict[str, dict[str, list[RankedArgument]]] = {}

@@ -327,7 +327,7 @@ def _against_baseline(report: JudgementReport | ShareReport, baseline: str) -> s
     groups: dict[str, list[str]] = {"better": [], "worse": []}
     for criterion in report.criteria:
         row = by_pair(report.comparisons, criterion.key)(best, baseline)
-        if row is not None:
+        if row:
             relation = "better" if row.difference > 0 else "worse"
             if not row.significant:
                 relation = "not significantly different"

@@ -196,7 +196,7 @@ def write_report(
     if baselines and not isinstance(scored, Report):
         raise OptionError("--baseline is for runs with a rank, and not for tournaments or panels")
     all_boards = [*boards, *(tournament_board(read_tournament(path)) for path in ratings)]
-    if scored is not None:
+    if scored:
         all_boards += boards_of(scored)
 
     ranked = [row["run"] for board in all_boards for row in board["rows"]]
@@ -258,7 +258,7 @@ def write_report(
     if scored is None:  # else the scores say it
         played = {source.name: source.path for source in sources if source.debates}
         all_faults += in_other_order(played, policy.debates)
-    if scored is not None:
+    if scored:
         # What the reader lists; of missing turns only those that a debate itself says it has.
         listed = ["lost debate", "missing debate", MISSING_OR_LOST, "missing verdict"]
         if isinstance(scored, ShareReport):
@@ -376,7 +376,7 @@ def _files(
     for name in refused:
         yield name, "", "cannot be read", "", "", None, "", ""
     others = [(path.parent.name or path.name, path, "a tournament") for path in ratings]
-    if labels is not None:
+    if labels:
         others.append(("truth", labels, kind_of(labels).value))
     for name, path, kind in others:
         public = path is labels and is_public(path)

@@ -181,7 +181,7 @@ def debates_of(
             fallbacks = frozenset(
                 at
                 for at, turn in enumerate(debate.turns)
-                if turn.response is not None and fallback_of(turn.response.extra)
+                if turn.response and fallback_of(turn.response.extra)
             )
             if not verdicts and source.kind is Kind.EVALUATIONS:
                 verdicts = ({},)
@@ -209,7 +209,7 @@ def _labels_by_words(
         return {}
     truth, _ = read_truth(labels, criteria, labelled)
     reference = known_reference(labels, truth, criteria, labelled)
-    if reference is not None:
+    if reference:
         return dict(zip(map(tuple, reference.turns), map(tuple, truth), strict=True))
     fitting = [source for source in sources if len(source.debates) == len(truth)]
     best = min(fitting, key=lambda source: len(source.lost), default=None)

@@ -168,7 +168,7 @@ def score_annotations(
             annotator: Annotator = {
                 text: validate(AnnotationLine, {**annotation, "id": text}).labels
                 for text, annotation in pairs
-                if annotation is not None and "labels" in annotation
+                if annotation and "labels" in annotation
             }
         else:
             annotator = _read(path, bad)

@@ -165,7 +165,7 @@ def read_judged(
     for row, record in _rows(path, criteria, bad):
         if row.problem is ProblemKind.BLANK:
             continue
-        if row.problem is not None:
+        if row.problem:
             yield Debate(), ()
             continue
         debate = debate_of(record)

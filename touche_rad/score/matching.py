@@ -219,7 +219,7 @@ class Matcher:
         where: dict[str, Any] = {"debate": self.lines[position]}
         if row:
             where["line"] = row.line
-        if not row or row.problem is not None:
+        if not row or row.problem:
             problem = (row and row.problem) or ProblemKind.MISSING_DEBATE
             labelled = sum(map(self._count_labels, labels_of_turns))
             self._note_missing(problem, labelled, **where)
@@ -256,7 +256,7 @@ class Matcher:
             if read.problem is ProblemKind.ODD_SCORE:
                 meant = "yes" if says_yes(read.score) else "no"
                 self.note(read.problem, f"{read.detail} counts as {meant}", maxim=key, **where)
-            elif read.problem is not None:
+            elif read.problem:
                 labelled = int(labels.get(key) is not None)
                 self._note_missing(read.problem, labelled, read.detail, maxim=key, **where)
 

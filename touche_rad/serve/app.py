@@ -131,7 +131,7 @@ def create_app(
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
         # Both plugins are called once before the port opens, so that no request is slow.
-        if model is not None and model.backend is not None:
+        if model and model.backend:
             await model.backend.ready()
         debate = Debate().with_utterance("Is it worth while to argue about anything at all?")
         response = (await answerer.answer(debate)).response
@@ -173,7 +173,7 @@ def create_app(
 
     def count(answer: Answer) -> None:
         health.answers += 1
-        if answer.fallback is not None:
+        if answer.fallback:
             health.fallbacks += 1
             health.last_fallback = answer.fallback.mark[FALLBACK]
 
@@ -225,7 +225,7 @@ def create_app(
 
     @app.get("/health", summary="State of the server and its plugins")
     async def healthy() -> Health:
-        problem = model.problem if model is not None else None
+        problem = model.problem if model else None
         health.model_problem = redact(f"{problem.problem}: {problem}") if problem else ""
         return health
 

@@ -153,7 +153,7 @@ class _Steps:
         debate = parse_simulation(self.request.debate)
         if not 0 < len(debate.turns) <= MAX_TURNS:
             raise FieldError("simulation.userTurns", f"expected 1 to {MAX_TURNS} turns")
-        if debate.last.response is not None or is_blank(debate.last.utterance):
+        if debate.last.response or is_blank(debate.last.utterance):
             raise FieldError(
                 "simulation.userTurns", "expected a last turn with a message and no response"
             )
@@ -210,7 +210,7 @@ class _Steps:
                     break
                 yield json.dumps(event) + "\n"
             error = None if task.cancelled() else task.exception()
-            if error is not None:
+            if error:
                 log.warning("the debate page: %s", redact(str(error)), exc_info=error)
                 yield json.dumps({"event": "error", "message": redact(str(error))}) + "\n"
             yield '{"event": "end"}\n'
@@ -241,8 +241,8 @@ class _Steps:
         )
 
         # The candidates, which the debater lists without calls of a model.
-        explain = answer.debater.explain if answer.debater is not None else None
-        if explain is not None and not self._calls:
+        explain = answer.debater.explain if answer.debater else None
+        if explain and not self._calls:
             responses = [turn.response for turn in self.debate.turns if turn.response]
             earlier = {argument.id for response in responses for argument in response.arguments}
             notes = dict.fromkeys(earlier, _USED)

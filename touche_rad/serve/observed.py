@@ -46,6 +46,6 @@ class ObservedIndex:
 
 def _report(field: str, query: str, hits: Sequence[Hit]) -> None:
     use = current_context().use
-    if use is not None and use.observe is not None and not is_blank(query):
+    if use and use.observe and not is_blank(query):
         text = shorten(query, _LONGEST_QUERY, placeholder=" …")
         use.observe({"event": "search", "field": field, "query": text, "found": len(hits)})
