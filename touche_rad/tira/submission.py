@@ -234,5 +234,8 @@ def save(path: Path, name: str, software: Software) -> None:
     with suppress(yaml.YAMLError, ValidationError):
         after = Submission.model_validate(yaml.safe_load(text))
     if after != before.add(name, software):
-        raise UserError(f"{path}: others use a YAML anchor of {name!r}: save with another name")
+        raise UserError(
+            f"{path}: {name!r} cannot be written: others use its YAML anchor (save with another "
+            "name), or 'software:' is no indented block"
+        )
     write_text(path, text)
