@@ -13,7 +13,7 @@ import pytest
 
 from tests.demo import ARGUMENTS as DEMO
 from tests.models.scripted import content, serving
-from tests.records import read_cases
+from tests.records import read_cases, write_lines
 from tests.screens import check_screen
 from tests.terminal import Ended, touche_rad
 from tests.tira.places import FILE
@@ -141,7 +141,10 @@ def test_the_image_gets_the_file_of_a_plugin_and_the_collection(plugin: Path) ->
     plugin.write_text(PLUGIN.replace("Denies", "Argues"))
     shutil.copystat(plugin, copy)
     os.link(copy, "before")
-    touche_rad("submit mine", err=f"{copy} is not brief.py; to renew it: cp brief.py {copy}\n")
+    write_lines("ours.jsonl", Path("ours.jsonl").read_text().splitlines()[:-1])
+    warned = touche_rad("submit mine").err
+    assert f"{copy} is not brief.py; to renew it: cp brief.py {copy}\n" in warned
+    assert "is not ours.jsonl" not in warned
     save_plugin()
     assert copy.read_text() == plugin.read_text()
     assert Path("before").read_text() == PLUGIN, "a kill leaves the old copy or the new one"

@@ -80,7 +80,8 @@ def submit_command(options: SubmitOptions) -> int:
         if not copy.is_file():
             raise UserError(f"{copy}: not found: the image takes it from there: copy it there")
         original = repository / copy.name
-        if original.is_file() and not filecmp.cmp(original, copy, shallow=False):
+        # The name of a collection does not tell where it is from.
+        if copy != used and original.is_file() and not filecmp.cmp(original, copy, shallow=False):
             command = shell_words("cp", original, copy)
             say(f"{copy} is not {original}; to renew it: {command}", Label.WARNING)
     judge = re.search(r" -j '?([\w-]+)", software.command)
