@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
-from typing import Final, Literal
+from typing import Literal
 
 import anyio
 
@@ -16,7 +16,6 @@ from touche_rad.models import ModelError
 from touche_rad.models.errors import PromptTooLong
 
 Context = Literal["full", "half", "none", "direct"]
-MISSING_ANALYSIS: Final = "(the analysis is missing)"
 
 
 @dataclass
@@ -62,10 +61,9 @@ async def judge_column(
         except ModelError as error:
             result.reasons.append(f"speech {speech.number}: {error}")
 
-    in_turn = () if direct else debate.speeches
     # Analyse speech after speech; if scores are calls of their own, they do not hold up the next.
     async with anyio.create_task_group() as group:
-        for place, speech in enumerate(in_turn):
+        for place, speech in enumerate(() if direct else debate.speeches):
             past = {"full": analysis_memory, "half": context_memory}.get(context, [])
             try:
                 analysis, mark = await calls.about_speech(
@@ -80,7 +78,7 @@ async def judge_column(
                 if isinstance(error, PromptTooLong) and not calls.shortens:
                     result.overlong = True
                     break
-                analysis = MISSING_ANALYSIS
+                analysis = "(the analysis is missing)"
             else:
                 result.analyses[place] = analysis
                 if mark:

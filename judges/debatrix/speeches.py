@@ -144,7 +144,6 @@ class PreparedDebate:
             debaters=debaters,
             teams=self.teams,
             quotes=any(re.search("^>", speech.text, re.MULTILINE) for speech in self.speeches),
-            name=dimension.name if dimension else "",
-            looks_at=dimension.looks_at if dimension else "",
+            dimension=dimension,
         )
         return message.content

@@ -170,8 +170,8 @@ class SceneGraph:
         supports = nx.DiGraph(
             (edge.source, edge.target) for edge in self.edges() if not edge.relation.attacks
         )
-        groups = [sorted(group) for group in nx.strongly_connected_components(supports)]
-        return sorted(group for group in groups if len(group) > 1)
+        groups = nx.strongly_connected_components(supports)
+        return sorted(sorted(group) for group in groups if len(group) > 1)
 
     def as_json_text(self, indent: int) -> str:
         """Return the graph as JSON, as the paper's prompts show it."""
@@ -192,8 +192,9 @@ class SceneGraph:
             {"source": edge.source, "relation": edge.relation.value, "target": edge.target}
             for edge in self.edges()
         ]
-        graph = {"arguments": arguments, "relations": relations}
-        return json.dumps(graph, indent=indent, ensure_ascii=False)
+        return json.dumps(
+            {"arguments": arguments, "relations": relations}, indent=indent, ensure_ascii=False
+        )
 
     def as_lines(self) -> str:
         """Return the graph as one line per argument, which needs fewer tokens than JSON."""

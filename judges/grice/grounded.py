@@ -47,9 +47,6 @@ MOST_DOUBT: Final = 0.4
 LEAST_CLOSENESS: Final = 0.09
 """Least closeness of a response to the user's topic."""
 OFF_TOPIC: Final = "the response has too few words of the topic (compared by words, not by meaning)"
-WITH_THE_USER: Final = "(in any form) with the claim or the user's messages"
-SIDE_UNSEEN: Final = "The judge cannot see the side of an argument."
-NOT_LOOKED_UP: Final = "Without an index (-i), the judge cannot check that the argument exists."
 LEAST_NEW_WORDS: Final = 2
 """New content words without which a response is a bare denial."""
 SAME_SENTENCE: Final = 0.8
@@ -152,7 +149,6 @@ def read_response(debate: Debate, index: ArgumentIndex | None) -> ResponseFeatur
     sentences = read_sentences(content, sources, spoken)
     claims = [sentence for sentence in sentences if sentence.claims]
     systems = [read_words(turn.response.content) for turn in turns[:-1] if turn.response]
-    generic = lexicon().generic
 
     # The topic is what the claims, and the arguments that they use, share with the user and the
     # thesis. A question claims nothing, so its words are no topic. The arguments of the index say
@@ -177,7 +173,7 @@ def read_response(debate: Debate, index: ArgumentIndex | None) -> ResponseFeatur
     asked = content_senses(users[-1]) | content_senses(read_words(debate.thesis))
 
     # Other talk does not make a repetition new: sentences off the topic count only alone.
-    related = asked.union(*map(content_senses, (*users, *sources))) - generic
+    related = asked.union(*map(content_senses, (*users, *sources))) - lexicon().generic
     parts = [sentence.words for sentence in claims or sentences]
     parts = [words for words in parts if not related.isdisjoint(content_senses(words))] or parts
     new = {words.senses[at] for words in parts for at in words.matter} - by_user
@@ -257,7 +253,7 @@ def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
         if support.quoted and claim.opening:
             reason += f" after “{claim.opening.capitalize()}”"
         if support.supported and not response.looked_up:
-            reason += f". {NOT_LOOKED_UP}"
+            reason += ". Without an index (-i), the judge cannot check that the argument exists."
         faults.append(RuleFault(size, reason))
     return sorted(faults, key=lambda fault: -fault.size)
 
@@ -274,7 +270,11 @@ def relation(response: ResponseFeatures) -> Iterator[RuleFault]:
         said = [word for word in response.topic if word in response.text.split()]
         shares = "shares" if said else "its argument, or what that is about, shares"
         words = "”, “".join((said or response.topic)[:4])
-        yield RuleFault(size, f"{shares} “{words}” {WITH_THE_USER}. {SIDE_UNSEEN}")
+        yield RuleFault(
+            size,
+            f"{shares} “{words}” (in any form) with the claim or the user's messages. "
+            "The judge cannot see the side of an argument.",
+        )
     if response.repeated >= ECHO:
         yield RuleFault(DECISIVE, "the response says what the system said before")
     yield from response.for_the_user

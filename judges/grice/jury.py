@@ -20,7 +20,6 @@ from touche_rad.plugins import (
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.runs.judging import ViewVerdicts, judge_turns
 
-_NO_VERDICT: Final = "no judge of the jury gave a verdict"
 VOTES: Final = "votes"
 """The field of a verdict with the score of each member; null if the member failed."""
 
@@ -98,6 +97,8 @@ def _average(votes: Mapping[str, ViewVerdicts], key: str) -> Verdict:
     return Verdict(
         score=fmean(scores) if scores else None,
         answer=mode(answers) if answers else None,
-        rationale=f"the judges: {', '.join(reasons)}" if scores or answers else _NO_VERDICT,
+        rationale=f"the judges: {', '.join(reasons)}"
+        if scores or answers
+        else "no judge of the jury gave a verdict",
         extra={VOTES: values},
     )

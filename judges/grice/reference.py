@@ -56,8 +56,9 @@ class RandomJudge:
         for key in self.services.criteria.keys:
             number = uniform(f"{self.services.seed}\n{key}\n{text}")
             side = "below" if number < p else "not below"
-            rationale = f"drew {number:.3f}, {side} {p:g}"
-            verdicts[key] = Verdict(score=float(number < p), rationale=rationale)
+            verdicts[key] = Verdict(
+                score=float(number < p), rationale=f"drew {number:.3f}, {side} {p:g}"
+            )
         return verdicts
 
 

@@ -279,24 +279,25 @@ class FactChecker:
         schema = object_schema(
             "Verdicts", dict.fromkeys(names, CheckedFact if reasons else TruthValue)
         )
-        verdicts = await ask_with_room(
-            self.model,
-            "verify",
-            schema,
-            len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT),
-            alone=len(batch) == 1,
-            responses=[
-                {"facts": texts, "evidence": facts.evidence}
-                for facts, texts in zip(batch, numbered, strict=True)
-            ],
-            searched=any(facts.evidence for facts in batch),
-            reasons=reasons,
-            form=form(schema),
+        verdicts = dict(
+            await ask_with_room(
+                self.model,
+                "verify",
+                schema,
+                len(names) * (2 * TOKENS_PER_LINE if reasons else TOKENS_PER_VERDICT),
+                alone=len(batch) == 1,
+                responses=[
+                    {"facts": texts, "evidence": facts.evidence}
+                    for facts, texts in zip(batch, numbered, strict=True)
+                ],
+                searched=any(facts.evidence for facts in batch),
+                reasons=reasons,
+                form=form(schema),
+            )
         )
-        answer = dict(verdicts)
         verified = []
         for facts, texts in zip(batch, numbered, strict=True):
-            answers = [answer[name] for name in texts]
+            answers = [verdicts[name] for name in texts]
             if reasons:
                 facts = replace(facts, reasons=[clean(fact.reason) for fact in answers])
                 answers = [fact.verdict for fact in answers]

@@ -126,14 +126,15 @@ class LogicChecker:
             premises = _clean_texts(answer.premises)
             stated = [part for part in answer.conclusions if part.formula.strip()]
             conclusions = _clean_texts(stated)
-            logic = Formalised(
-                response,
-                _clean_texts(answer.predicates[: 2 * most_premises]),
-                premises[:most_premises],
-                conclusions[:most_conclusions],
-                left_off=len(premises[most_premises:]) + len(conclusions[most_conclusions:]),
+            formalised.append(
+                Formalised(
+                    response,
+                    _clean_texts(answer.predicates[: 2 * most_premises]),
+                    premises[:most_premises],
+                    conclusions[:most_conclusions],
+                    left_off=len(premises[most_premises:]) + len(conclusions[most_conclusions:]),
+                )
             )
-            formalised.append(logic)
         return formalised
 
     async def _infer(self, batch: Sequence[Formalised]) -> list[Formalised]:

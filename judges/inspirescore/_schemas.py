@@ -161,5 +161,4 @@ def list_type(kind: Any, most: int) -> object:
 
 def object_schema(name: str, kinds: Mapping[str, Any]) -> type[BaseModel]:
     """Return a schema with a field for each key."""
-    schema: type[BaseModel] = create_model(name, **kinds)
-    return schema
+    return create_model(name, **kinds)

@@ -360,9 +360,9 @@ class _Problem:
             key = f"{node.kind} {node.name}/{len(node.parts)}"
             if key not in self._symbols:
                 predicate = node.kind == "predicate"
-                gives = self._z3.BoolSort(self._context) if predicate else self._thing
+                gives = z3.BoolSort(self._context) if predicate else self._thing
                 sorts = [self._thing] * len(node.parts)
-                self._symbols[key] = self._z3.Function(key, *sorts, gives)
+                self._symbols[key] = z3.Function(key, *sorts, gives)
             return self._symbols[key](*parts)
         joins = {
             "not": z3.Not,

@@ -322,7 +322,6 @@ def is_tag(value: object) -> bool:
 
 
 _TAG: Final = re.compile(r"[\w-]{1,40} [0-9a-f]{12}")
-_FOLDER: Final = Path(__file__).parent
 
 
 @cache
@@ -335,7 +334,7 @@ def load_shipped(name: str) -> Criteria:
 @cache
 def shipped_names() -> tuple[str, ...]:
     """Return the names of the shipped criteria."""
-    return tuple(sorted(path.stem for path in _FOLDER.glob("*.toml")))
+    return tuple(sorted(path.stem for path in Path(__file__).parent.glob("*.toml")))
 
 
 grice: Final = partial(load_shipped, "grice")

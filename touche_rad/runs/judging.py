@@ -165,8 +165,8 @@ async def judge_view(
             verdict = fallback_verdict(criterion, verdict)
         verdicts[criterion.key] = verdict
     if unscored:
-        missing = NoVerdict("; ".join(dict.fromkeys(unscored.values())))
-        failure = failure or use.failure or missing
+        reasons = dict.fromkeys(unscored.values())
+        failure = failure or use.failure or NoVerdict("; ".join(reasons))
     fallbacks = report_fallback(
         "judge",
         judge,
@@ -257,12 +257,16 @@ def work(
             noes = {}
             for criterion in criteria:
                 worst = criterion.answers.values[0].value
-                score = criterion.answers.score(worst)
-                noes[criterion.key] = Verdict(score=score, answer=worst, rationale=LOST)
+                noes[criterion.key] = Verdict(
+                    score=criterion.answers.score(worst), answer=worst, rationale=LOST
+                )
             line = files.evaluation_line(files.Evaluation(Debate(), (noes,) * count, criteria))
             detail = f"{count} turns, all verdicts no" if count else "no verdicts"
-            event = EventKind.LOST_DEBATE.event(detail)
-            return Done((line,), {VERDICTS: len(criteria) * count}, (event,))
+            return Done(
+                (line,),
+                {VERDICTS: len(criteria) * count},
+                (EventKind.LOST_DEBATE.event(detail),),
+            )
 
         turns: Sequence[ViewVerdicts] = await _judge_whole(judge, views, criteria, deadline)
         if not turns:
@@ -272,8 +276,13 @@ def work(
         for view, of_turn in zip(views, turns, strict=True):
             fallbacks += of_turn.fallbacks
             for key, reason in of_turn.unscored.items():
-                place = Place(debate=debate.id, turn=len(view.turns), maxim=key)
-                events.append(Event(kind=EventKind.UNSCORED, place=place, detail=reason))
+                events.append(
+                    Event(
+                        kind=EventKind.UNSCORED,
+                        place=Place(debate=debate.id, turn=len(view.turns), maxim=key),
+                        detail=reason,
+                    )
+                )
         for turn, sentence in flags(debate.turns):
             events.append(EventKind.INSTRUCTION.event(sentence).at(debate.id, turn))
         verdicts = tuple(of_turn.verdicts for of_turn in turns)

@@ -86,8 +86,7 @@ def simulate(
         for number, claim in enumerate(files.read_claims(source, bad), 1):
             yield claim.replace(id=f"debate-{number}")
 
-    full_identity = {"user": speaker.name, **identity, "turns": turns}
-    return Work("simulate", source, claims, do, full_identity)
+    return Work("simulate", source, claims, do, {"user": speaker.name, **identity, "turns": turns})
 
 
 def simulation_line(
@@ -98,7 +97,7 @@ def simulation_line(
     It begins with the fields of `head`. It has no times, so that a repeated run is byte-identical.
     """
     configuration = {**configuration, "system": {"class": "touche-rad", "debater": system}}
-    turns = [user_turn(turn) for turn in debate.turns]
+    turns = list(map(user_turn, debate.turns))
     return dump({**head, "simulation": {"configuration": configuration, "userTurns": turns}})
 
 
@@ -150,8 +149,7 @@ def respond(
                 **(record["simulation"].get("configuration") or {}),
             }
             head = {"id": debate.id} if "id" in record else {}
-            answered = debate.replace(turns=turns)
-            lines = [simulation_line(answered, configuration, system, **head)]
+            lines = [simulation_line(debate.replace(turns=turns), configuration, system, **head)]
         counts = {ANSWERS: len(responses), **uncited(responses.values())}
         return Done(tuple(lines), counts, tuple(events), tuple(fallbacks))
 

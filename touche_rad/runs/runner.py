@@ -119,8 +119,7 @@ async def run_work(
         if not total:
             raise InputError(work.source, "expected at least one debate, found none")
 
-        errors = options.errors.absolute() if options.errors else None
-        failures = FailureLog(errors, options.strict)
+        failures = FailureLog(options.errors.absolute() if options.errors else None, options.strict)
         with output.begin(total, shard) as log:
             finished_units = output.journal.places
             options.progress(len(finished_units), len(output.units))
@@ -274,8 +273,9 @@ class Output:
             for done in self.journal.read(sorted(self.journal.places)):  # in the order of the input
                 tally.add(done)
                 stream.writelines(f"{line}\n" for line in done.lines)
-        sha256 = sha256_of(self.path) if self.path != STDOUT else ""
-        return self._write_status(tally, "done", sha256=sha256)
+        return self._write_status(
+            tally, "done", sha256=sha256_of(self.path) if self.path != STDOUT else ""
+        )
 
     def stop(self, state: State, error: str) -> None:
         """Write the status of a run that did not finish; the journal is kept."""
@@ -299,8 +299,9 @@ class Output:
                 EventKind.UNREAD_LINES.event(f"lines that cannot be read: {options.bad}")
             )
         if options.bad.empty:
-            text = f"empty lines left out: {options.bad.say_empty()}"
-            warnings.append(EventKind.UNREAD_LINES.event(text))
+            warnings.append(
+                EventKind.UNREAD_LINES.event(f"empty lines left out: {options.bad.say_empty()}")
+            )
         if self.copies:
             warnings.append(self.copies)
         if options.model:
@@ -312,8 +313,10 @@ class Output:
         """Say what is kept, what to fix first, and how to continue."""
         if self.path == STDOUT:
             return f"{fix}run the same command again"
-        done = f"{len(self.journal.places)} of {len(self.units)} done and kept in {self.log_path}"
-        return f"{done}: {fix}run the same command to continue"
+        return (
+            f"{len(self.journal.places)} of {len(self.units)} done and kept in {self.log_path}: "
+            f"{fix}run the same command to continue"
+        )
 
     def _write_status(self, tally: Tally, state: State, **fields: Any) -> Status:
         """Return the status, which is also written if it has a place."""
@@ -344,5 +347,6 @@ class Output:
         try:
             yield
         except OSError as error:
-            problem = f"{path}: cannot be written: {why(error)}"
-            raise WorkError(f"{problem}; {self.how_to_continue()}") from error
+            raise WorkError(
+                f"{path}: cannot be written: {why(error)}; {self.how_to_continue()}"
+            ) from error

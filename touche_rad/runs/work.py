@@ -100,9 +100,9 @@ def count_units(units: Iterable[object]) -> tuple[int, Event | None]:
     if not copies:
         return total, None
     number, earlier = copies[0]
-    example = f"debate {number} has the words of debate {earlier}"
     return total, EventKind.COPIES.event(
-        f"debates given twice: {len(copies)}; the first: {example}"
+        f"debates given twice: {len(copies)}; the first: debate {number} has the words of "
+        f"debate {earlier}"
     )
 
 
@@ -208,19 +208,26 @@ class Tally:
             else:
                 details.append(f"{begin} fallbacks")
                 details += [f"{group.count} {what} are {group.origin}" for group in of_kind]
-        all_warnings += [EventKind.FALLBACKS.event(detail) for detail in details]
+        all_warnings += map(EventKind.FALLBACKS.event, details)
         if usage and usage.faults:
             kinds = ", ".join(f"{count} {kind}" for kind, count in usage.faults.items())
-            calls = f"{sum(usage.faults.values())} model calls failed ({kinds})"
             all_warnings.append(
-                EventKind.FAILED_CALLS.event(f"{calls}; the first: {printable(usage.first_fault)}")
+                EventKind.FAILED_CALLS.event(
+                    f"{sum(usage.faults.values())} model calls failed ({kinds}); the first: "
+                    f"{printable(usage.first_fault)}"
+                )
             )
 
         rows: list[dict[str, Any]] = []
         replaced_turns: set[DebateTurn] = set()
         for group in groups:
-            row = drop_keys(vars(group.first), ["turn"])
-            rows.append({**row, "count": group.count, "turns": list(map(_turn_text, group.turns))})
+            rows.append(
+                {
+                    **drop_keys(vars(group.first), ["turn"]),
+                    "count": group.count,
+                    "turns": list(map(_turn_text, group.turns)),
+                }
+            )
             if group.first.what == ANSWERS:
                 replaced_turns.update(group.turns)
         return Status(

@@ -75,8 +75,11 @@ def check_debater(
     answers = work.repeated("answer", cases)
     for what, response in answers.items():
         work.add(what, _response_faults(response, work.services, max_words))
-    parallel = work.results("answer", cases, parallel=True)
-    work.compare(answers, parallel, "an answer given in parallel with others differs")
+    work.compare(
+        answers,
+        work.results("answer", cases, parallel=True),
+        "an answer given in parallel with others differs",
+    )
     if isinstance(work.plugin.factory, Explains):
         for what, candidates in work.results("explain", first).items():
             work.add(f"{what}, explain", _explain_faults(candidates))

@@ -46,8 +46,7 @@ class UserChoice:
         """Make the fallback: the user by rules."""
         options = self.configured.options
         if not isinstance(options, RuleUser.Options):
-            words = min(self._max_words, RuleUser.Options().max_words)
-            options = RuleUser.Options(max_words=words)
+            options = RuleUser.Options(max_words=min(self._max_words, RuleUser.Options().max_words))
         return RuleUser(services.index, services.seed, options)
 
     def speaker(self, services: Services, deadline: float | None) -> Speaker:
@@ -93,8 +92,13 @@ def parse_user(text: str, values: Mapping[str, str]) -> UserChoice:
         name = f"model:{persona.name}"
 
         def make(services: Services) -> ModelUser:
-            model = services.need_model(f"user {name}")
-            return ModelUser(model, persona, services.index, services.seed, model_options)
+            return ModelUser(
+                services.need_model(f"user {name}"),
+                persona,
+                services.index,
+                services.seed,
+                model_options,
+            )
 
         return UserChoice(configured, name, make, {"persona": persona.digest})
     raise OptionError(f"there is no user {text!r}{nearest(text, ('rules', 'model', 'URL'))}")

@@ -130,10 +130,9 @@ class ModelUser:
     def _check(self, answer: str, debate: Debate) -> tuple[str, str]:
         """Return the new sentences of an answer, and its problem or an empty text."""
         bare = _without_quotes(_LABEL.sub("", _without_quotes(clean(answer))))
-        utterances = [clean(turn.utterance) for turn in debate.turns]
         earlier_sentences: set[str] = set()
-        for utterance in utterances:
-            earlier_sentences.update(map(plain_words, sentences(utterance)))
+        for turn in debate.turns:
+            earlier_sentences.update(map(plain_words, sentences(clean(turn.utterance))))
         new = " ".join(
             sentence
             for sentence in sentences(bare)

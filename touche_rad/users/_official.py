@@ -72,8 +72,9 @@ class OfficialUser:
             try:
                 await http.send(client, request, _CHECK)
             except http.NoConnection as error:
-                fix = "start the server, or pass another address (--user URL)"
-                raise NoEndpoint(error.what, fix=fix) from None
+                raise NoEndpoint(
+                    error.what, fix="start the server, or pass another address (--user URL)"
+                ) from None
             except http.RequestError:
                 return  # It is there: it is slow, or answers no HEAD.
 
@@ -110,8 +111,9 @@ class OfficialUser:
         message = value.get("message") if isinstance(value, dict) else None
         text = message.get("content") if isinstance(message, dict) else None
         if not isinstance(text, str):
-            start = excerpt(json.dumps(value), 60)
-            raise BadReply(f"{self.place}: expected message.content, got {start!r}")
+            raise BadReply(
+                f"{self.place}: expected message.content, got {excerpt(json.dumps(value), 60)!r}"
+            )
         if is_blank(text):
             raise EmptyReply(f"{self.place}: the answer holds no words")
         return text

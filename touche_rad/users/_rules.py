@@ -99,10 +99,9 @@ class RuleUser:
         if self.index is not None and (len(debate.turns) == 1 or move < _SHARE_OF_COUNTERS):
             lead = self._next(debate, "counter", COUNTERING)
             room = self.options.max_words - count_words(lead)
-            arguments = arguments_for_user(
+            for argument in arguments_for_user(
                 self.index, users_claim(debate), debate, self.options.candidates
-            )
-            for argument in arguments:
+            ):
                 quote = cut_to_words(clean(argument.text), room)
                 if quote and not quote.endswith("…"):
                     return f"{lead} {_with_end(quote)}"

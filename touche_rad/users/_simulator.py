@@ -95,8 +95,8 @@ class Speaker:
         short = cut_to_words(uncut, self.max_words)[: _LETTERS_PER_WORD * self.max_words].rstrip()
         if short == uncut:
             return UserUtterance(uncut)
-        detail = f"{count_words(uncut)} words to {count_words(short)}"
-        return UserUtterance(short, (EventKind.USER_CUT.event(detail),))
+        event = EventKind.USER_CUT.event(f"{count_words(uncut)} words to {count_words(short)}")
+        return UserUtterance(short, (event,))
 
     async def _from_fallback(self, debate: Debate) -> str:
         """Return the fallback's utterance; without an index if the index fails."""

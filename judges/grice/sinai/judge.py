@@ -274,8 +274,11 @@ class _SinaiJudge:
             if criterion.each:
                 answers = values.get(key, [])  # nothing was asked about no part
                 share = answers.count(self._names[key][0]) / max(len(answers), 1)
-                extra = {f"{criterion.each}s": answers}
-                verdicts[key] = Verdict(score=share, rationale=", ".join(answers), extra=extra)
+                verdicts[key] = Verdict(
+                    score=share,
+                    rationale=", ".join(answers),
+                    extra={f"{criterion.each}s": answers},
+                )
                 continue
             label = rationale = values[key]
             chance = likely.get(key, {})
@@ -343,8 +346,9 @@ class _SinaiJudge:
             if not isinstance(result, ModelError):
                 reasons[criterion.key] = result
             else:
-                why = f"the reasons could not be derived: {result}"
-                missing[criterion.key] = Verdict(rationale=why)
+                missing[criterion.key] = Verdict(
+                    rationale=f"the reasons could not be derived: {result}"
+                )
         return reasons, missing
 
     async def _derive_reasons(self, criterion: Criterion) -> Mapping[str, str]:
@@ -394,8 +398,10 @@ def _shown(turn: Turn, most: int) -> dict[str, Any]:
     """Return a response and its first arguments as a prompt shows them."""
     if not turn.response:
         return {"response": "(none)", "arguments": []}
-    arguments = texts(turn.response.arguments, most)
-    return {"response": clean(turn.response.content)[:LONGEST_TEXT], "arguments": arguments}
+    return {
+        "response": clean(turn.response.content)[:LONGEST_TEXT],
+        "arguments": texts(turn.response.arguments, most),
+    }
 
 
 def texts(arguments: Sequence[Argument], most: int) -> list[str]:

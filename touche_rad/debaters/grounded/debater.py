@@ -90,7 +90,6 @@ _MAX_PROMPTS: Final = 2
 """Prompts with quotations that a model gets at most, `shown` in each."""
 _OPPOSING_SIDE: Final = 1.0
 """Weighted side from which it is known that an argument opposes the user."""
-_REPEATED: Final = "repeats the debate or a better candidate"
 _FAULTS: Final = (
     "",
     "unclear without its context",
@@ -206,7 +205,7 @@ class Grounded:
             argument = candidate.argument
             quoted = quotation(argument.text, room, self.options.whole)
             if not quoted or earlier.has(quoted) or plain_words(quoted) in quoted_before:
-                faults[argument.id] = _REPEATED
+                faults[argument.id] = "repeats the debate or a better candidate"
                 continue
             quoted_before.add(plain_words(quoted))
             fault = 2 if quoted.endswith("…") else int(not clear(quoted))

@@ -16,7 +16,6 @@ STANCES: Final = (
     "Not so:",
 )
 _CONTRADICTION: Final = "That contradicts your thesis:"
-_CAME_OVER: Final = "You contradict your thesis:"
 _FEWEST: Final = 3
 _MOST: Final = 14
 """Words of the user that are named."""
@@ -33,7 +32,7 @@ def openings(debate: Debate, span: str, *, is_clause: bool, agrees: bool) -> tup
     `is_clause` says that the span is a statement with a subject and a verb, `agrees` that the user
     has come over to our side.
     """
-    short = _CAME_OVER if agrees else stance_of(debate)
+    short = "You contradict your thesis:" if agrees else stance_of(debate)
     message = clean(debate.last.utterance)
     words = re.escape(clean(span).strip(' .,;:!?"“”'))
     match = re.search(rf"(?<!\w){words}(?!\w)", message, re.IGNORECASE)

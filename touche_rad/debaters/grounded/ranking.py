@@ -187,8 +187,9 @@ def rank(index: ArgumentIndex, queries: Queries, k: int) -> list[RankedCandidate
             path = "shares words with what you said before"
         else:
             path = "attacks a claim near in meaning to what you say"
-        is_meant = argument.topic in agreed
-        ranked.append(RankedCandidate(argument, found_by, features, (path,), is_meant))
+        ranked.append(
+            RankedCandidate(argument, found_by, features, (path,), argument.topic in agreed)
+        )
     return ordered(ranked)
 
 

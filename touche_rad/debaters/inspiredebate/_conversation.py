@@ -130,8 +130,10 @@ def conversation(
             unanswered.append(clean(text)[:MAX_LETTERS])
         else:
             _, argument = split_blocks(clean(text))
-            earlier.append(Message("user", "\n".join(unanswered)))
-            earlier.append(Message("assistant", argument[:MAX_LETTERS] or "…"))
+            earlier += [
+                Message("user", "\n".join(unanswered)),
+                Message("assistant", argument[:MAX_LETTERS] or "…"),
+            ]
             unanswered = []
     (question,) = Prompt.load(__package__, "turn").messages(
         messages=unanswered,

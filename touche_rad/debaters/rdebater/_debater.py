@@ -149,8 +149,9 @@ class Rdebater:
             uses = (quoted,)
         response = Response(content=content, arguments=uses)
         if options.trace:
-            trace = _trace_of(logic, recall, revised, allowance, notes)
-            response = response.replace(extra={"rdebater": trace})
+            response = response.replace(
+                extra={"rdebater": _trace_of(logic, recall, revised, allowance, notes)}
+            )
         return response
 
     @property

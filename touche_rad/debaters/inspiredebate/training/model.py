@@ -100,7 +100,7 @@ def load_tokenizer(base: str) -> Any:
         raise UserError(f"{base} has no chat template: use an instruction-tuned model")
     if _chat(tokenizer).endswith(_OPEN_THOUGHT):
         # It is saved with the trained model, which then answers as it was trained.
-        tokenizer.chat_template = _THINKING_OFF + tokenizer.chat_template
+        tokenizer.chat_template = "{% set enable_thinking = false %}" + tokenizer.chat_template
         prompt = _chat(tokenizer)
         if prompt.endswith(_OPEN_THOUGHT) or not _chat(tokenizer, "Yes.").startswith(prompt):
             raise UserError(
@@ -111,7 +111,6 @@ def load_tokenizer(base: str) -> Any:
 
 
 _OPEN_THOUGHT: Final = "<think>"
-_THINKING_OFF: Final = "{% set enable_thinking = false %}"
 
 
 def _chat(tokenizer: Any, *answer: str) -> str:

@@ -253,8 +253,9 @@ def make_preferences(
         reasons = ", ".join(
             f"{name}: {count}" for name, count in (left_out + reader.left_out).items()
         )
-        trace = ": give also RUN.trace.jsonl of the debater's run (written unless --no-trace)"
-        fix = trace if reader.left_out["no reasoning"] else ""
+        fix = ""
+        if reader.left_out["no reasoning"]:
+            fix = ": give also RUN.trace.jsonl of the debater's run (written unless --no-trace)"
         raise UserError(f"no pair can be made of {len(answers)} scored answers ({reasons}){fix}")
     write_records(out, (pair.record() for pair in preferences))
     dimensions = {}
