@@ -81,13 +81,15 @@ def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates() -> None:
     short = write_evaluations("short.jsonl", debates[1:], 0.1)
     labels = Path("labels.jsonl")  # without the debates beside it
     labels.write_bytes(LABELS.read_bytes())
-    page = report_page([complete, short], labels=labels)
+    turns = [("U", "S.", "t")] * 4  # as many debates, but not those of the labels
+    other = write_evaluations("a.jsonl", [make_debate(*turns)] * len(debates))
+    page = report_page([other, complete, short], labels=labels)
     expected = []
     for turns in files.read_labels(LABELS):
         labels = [turn.get(maxim) for turn in turns for maxim in Maxim]
         expected.append("".join("-" if label is None else "ny"[label] for label in labels))
     shown = [debate[8] for debate in page.data["data-debates"]["debates"]]
-    assert sorted(shown) == sorted(expected)
+    assert sorted(filter(None, shown)) == sorted(expected)
 
 
 def test_labels_are_matched_by_the_debates_that_are_given() -> None:
@@ -184,7 +186,8 @@ def test_missing_debates_count_as_no_and_long_responses_are_named() -> None:
         lines.write("{}\n")
     mine = runs[0].read_text().splitlines()[0].replace("Claim 0", "Mine")
     runs[0].write_text(f"{mine}\n{runs[0].read_text()}")
-    report = report_page(runs).data["report"]
+    summary = write_report(runs, Path("r.html"))
+    report = Page(summary.page).data["report"]
     (of_all,) = report["claims"]["tables"]
     first, *_, last = of_all["values"]
     assert (first, last) == ([1, 1, 0], [None] * 3)  # a claim that is not counted is last
@@ -194,6 +197,7 @@ def test_missing_debates_count_as_no_and_long_responses_are_named() -> None:
     assert [rows[name]["rank"] for name in ("complete", "part", "few")] == [1, 1, 3]
     long = "28 responses with more than 60 words"
     assert ["part", 28, long, "#debates&mark=long&run=part"] in report["faults"]
+    assert f"part: {long}" in summary.warnings
     assert report["badges"]["part"] == [
         "28 too long answers, 1 other debate, 8 missing or lost debates",
         "",

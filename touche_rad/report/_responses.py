@@ -18,9 +18,9 @@ from touche_rad.score.confusion import (
     place_of_verdict,
     size_of,
 )
-from touche_rad.score.conversations import ClaimTopic, Conversation
+from touche_rad.score.conversations import Conversation
 from touche_rad.score.measures import mean
-from touche_rad.score.rates import AnswerShare, answer_shares, count_verdicts
+from touche_rad.score.rates import AnswerShare, answer_shares
 from touche_rad.score.significance import Floats
 from touche_rad.text import count_words
 
@@ -38,17 +38,16 @@ _KAPPA: Final = (
 )
 
 
-def verdicts_by_claim(
-    topics: Sequence[ClaimTopic],
-    names: Sequence[str],
-    lost: Sequence[int],
-    criteria: Criteria,
-) -> dict[str, Any]:
+def verdicts_by_claim(counts: Floats, claims: int, criteria: Criteria) -> dict[str, Any]:
     """Return the judges' verdicts by claim and run, counted as in the ranking.
 
     There is one table of questions of yes or no, or one of each criterion; none of a single run.
+
+    Args:
+        counts: Counts of `count_verdicts`.
+        claims: How many claims there are; after them, the counts have lost debates.
+        criteria: What the verdicts are on.
     """
-    counts, _, _ = count_verdicts(topics, names, lost, criteria)
     if np.count_nonzero(counts[..., 1].sum(axis=(0, 2))) < 2:
         return {}
     captions = [_in_words(share.criterion) for share in answer_shares(criteria)]
@@ -59,7 +58,7 @@ def verdicts_by_claim(
         places = [at for at, of_share in enumerate(captions) if of_share == caption]
         shares = [answer_shares(criteria)[at] for at in places]
         values = []
-        for of_claim in counts[: len(topics), :, places]:
+        for of_claim in counts[:claims, :, places]:
             values.append([_cell(of_run, shares) for of_run in of_claim])
         tables.append({"caption": caption, "values": values})
     return {"caption": "Verdicts of judges by claim", "note": _BY_CLAIM, "tables": tables}

@@ -128,7 +128,7 @@ def faults_of(report: Scored) -> Iterator[RunFault]:
             debates = count_of(len(ids), "debate")
             yield RunFault(run, len(ids), f"{debates} without a verdict; the first: {ids[0]}")
     for run, error in report.refused.items():
-        yield RunFault(run, 1, f"not scored: {error}")
+        yield RunFault(run, 0, f"not scored: {error}")
 
 
 def _with_all_measures(content: Board, report: Report, measure: str) -> Board:

@@ -66,6 +66,7 @@ from touche_rad.score.cautions import (
 from touche_rad.score.conversations import absent_topics, sorted_topics
 from touche_rad.score.naming import baseline_names, named
 from touche_rad.score.people import are_debaters, score_people
+from touche_rad.score.rates import count_verdicts
 from touche_rad.score.reference import DEFAULT_POLICY, Policy, known_reference
 from touche_rad.score.reports import RANKS, Report, RetrievalReport
 from touche_rad.score.result import MISSING_OR_LOST, RunFault
@@ -73,6 +74,7 @@ from touche_rad.score.retrieval import is_public
 from touche_rad.score.shares import (
     ShareReport,
     debates_of_input,
+    faults_of_problems,
     in_other_order,
     lacks_texts,
     shares_of_debates,
@@ -167,7 +169,7 @@ def write_report(
     rows_of_files = list(_files(sources, refused, ratings, labels))
     without_texts = [source.name for source in sources if lacks_texts(source.debates)]
     sources = [
-        replace(source, debates=()) if source.name in (*unscored, *without_texts) else source
+        replace(source, debates=()) if source.name in without_texts else source
         for source in sources
     ]
     judged = [source.debates if source.kind is Kind.EVALUATIONS else () for source in sources]
@@ -178,7 +180,9 @@ def write_report(
     warnings += judged_with_different_indexes(
         source.path for source in sources if source.judgements
     )
-    debates_of_runs = list(debates_of(sources, labels, criteria, policy.debates)) if debates else []
+    debates_of_runs = (
+        list(debates_of(sources, labels, criteria, policy.debates, unscored)) if debates else []
+    )
     if scored is None and not boards and debates and any(judged):
         scored = shares_of_debates(
             files_of_runs,
@@ -207,6 +211,7 @@ def write_report(
     is_one_judge = isinstance(scored, ShareReport) and not scored.not_ranked
     sections: list[_Section] = []
     responses: dict[str, Any] = {}
+    problems: Mapping[tuple[str, str], int] = {}
     inputs: Sequence[Debate] = ()
     if policy.debates:  # what the ranking does not count is not shown either
         inputs = read_inputs(policy.debates, BadLines(skip=True))
@@ -219,8 +224,9 @@ def write_report(
     conversations = [debate for topic in all_topics for debate in topic.conversations]
     texts_of_runs = responses_of(conversations, names_of_runs)
     if conversations:
+        counts, _, problems = count_verdicts(all_topics, names_of_runs, lost_of_runs, criteria)
         responses |= {
-            "claims": verdicts_by_claim(all_topics, names_of_runs, lost_of_runs, criteria),
+            "claims": verdicts_by_claim(counts, len(all_topics), criteria),
             "lengths": lengths_of(texts_of_runs),
         }
         if not is_one_judge or labels:
@@ -249,10 +255,17 @@ def write_report(
     if without_texts:
         warnings.append(f"without texts, so only scored: {names_of(without_texts)}")
     not_scored = ", ".join([*refused, *unscored])
+    # What a ranked run lacks, its scores count; what another one lacks, the table of the claims.
+    unscored_judges = [
+        source.name
+        for source in sources
+        if source.name in unscored and source.kind is Kind.EVALUATIONS
+    ]
+    counted = [*ranked, *unscored_judges]
     all_faults = [
         *faults,
         *(RunFault(name, 1, error) for name, error in refused.items()),
-        *_faults_of_sources(sources, skipped, {path.parent for path in ratings}, ranked),
+        *_faults_of_sources(sources, skipped, {path.parent for path in ratings}, counted),
         *_odd_responses(texts_of_runs),
     ]
     if scored is None:  # else the scores say it
@@ -263,28 +276,31 @@ def write_report(
         listed = ["lost debate", "missing debate", MISSING_OR_LOST, "missing verdict"]
         if isinstance(scored, ShareReport):
             listed.append("missing turn")
-        for fault in faults_of(scored):
+        lacking_of_unscored = {
+            key: number for key, number in problems.items() if key[0] in unscored_judges
+        }
+        for fault in [*faults_of(scored), *faults_of_problems(lacking_of_unscored, {})]:
             missing = reader_link(verdict="none", run=fault.run)
             all_faults.append(fault._replace(link=missing if fault.what in listed else ""))
     topics_of_runs = [*all_topics, *absent_topics(all_topics, inputs)]
     for run, source in enumerate(sources):
         names = source.lost
         what = "lost debate"
-        is_ranked = source.name in ranked
+        is_counted = source.name in counted
         absent = [
             f"{topic.line}. {topic.claim.rstrip('.')}"
             for topic in topics_of_runs
             if run not in topic.runs and (inputs or 2 * len(topic.runs) >= len(sources))
         ]
         # Without an input, only other runs tell what is missing, and which debates are lost.
-        if source.debates and (inputs or is_ranked or len(absent) > len(names)):
+        if source.debates and (inputs or is_counted or len(absent) > len(names)):
             what = MISSING_OR_LOST
             names = absent
         if names:
             all_faults.append(
                 RunFault(
                     source.name,
-                    0 if is_ranked else len(names),  # the scores count those of a ranked run
+                    0 if is_counted else len(names),
                     shorten(f"{count_of(len(names), what)}: {'; '.join(names)}", 2000),
                     what=what,
                 )
@@ -314,7 +330,6 @@ def write_report(
     if cost_rows:
         data["cost"] = page_table("Model calls by step", cost_heads, cost_rows, note=_COST_NOTE)
     page = _write(out, data, sections, seed)
-    refused |= unscored
     # Faults without a number are counted by others, which do not say why a line is invalid.
     warnings += faults_in_words(
         fault
@@ -323,7 +338,7 @@ def write_report(
     )
     return ReportSummary(
         page,
-        refused,
+        {**refused, **unscored},
         warnings,
         [all_boards[0]["title"], *all_boards[0]["text"]] if all_boards else (),
     )
@@ -396,14 +411,14 @@ def _faults_of_sources(
     sources: Sequence[Source],
     skipped: Mapping[Path, BadLines],
     tournaments: Iterable[Path],
-    ranked: Collection[str],
+    counted: Collection[str],
 ) -> Iterator[RunFault]:
     """Yield invalid lines, fallbacks, and verdicts in part."""
     for source in sources:
         lines = skipped[source.path]
         if lines.count:
             # The scores of a judge's run count them as missing debates.
-            is_counted = source.kind is Kind.EVALUATIONS and source.name in ranked
+            is_counted = source.kind is Kind.EVALUATIONS and source.name in counted
             number = 0 if is_counted else lines.count
             yield RunFault(
                 source.name, number, f"invalid lines skipped: {lines}", what=_INVALID_LINE

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -168,11 +168,19 @@ def raters_of(sources: Sequence[Source]) -> list[str]:
 
 
 def debates_of(
-    sources: Sequence[Source], labels: Path | None, criteria: Criteria, labelled: Path | None = None
+    sources: Sequence[Source],
+    labels: Path | None,
+    criteria: Criteria,
+    labelled: Path | None = None,
+    unscored: Container[str] = (),
 ) -> Iterator[DebateOfRun]:
-    """Yield the debates of all runs, with their labels."""
+    """Yield the debates of all runs, with their labels.
+
+    Runs that are `unscored` may be on other debates, so their order says nothing of the labels.
+    """
     unit = criteria.unit
-    labels_by_words = _labels_by_words(sources, labels, criteria, labelled)
+    scored = [source for source in sources if source.name not in unscored]
+    labels_by_words = _labels_by_words(scored, labels, criteria, labelled)
     for run, source in enumerate(sources):
         run_calls = calls(source.path)
         for line, (debate, verdicts) in enumerate(source.debates, 1):

@@ -451,6 +451,18 @@ def debates_of_input(
     return of_input, [(+of_claims).total() for of_claims in lacking]
 
 
+def faults_of_problems(
+    problems: Mapping[tuple[str, str], int], without_missing: Mapping[str, float]
+) -> Iterator[RunFault]:
+    """Yield how often each run has each problem that was counted of its verdicts."""
+    for (run, text), times in problems.items():
+        if times:
+            number_of = f"{text}: {times}"
+            if text == DEBATES and run in without_missing:
+                number_of += f" ({number(without_missing[run])} without them)"
+            yield RunFault(run, int(times), number_of, what=COUNTED[text])
+
+
 def share_report(
     figures: Figures,
     claims: int,
@@ -484,13 +496,7 @@ def share_report(
         for run, share in present.items()
         if share and MEAN in figures.get(run, ())
     }
-    faults = []
-    for (run, text), times in problems.items():
-        if times:
-            number_of = f"{text}: {times}"
-            if text == DEBATES and run in without_missing:
-                number_of += f" ({number(without_missing[run])} without them)"
-            faults.append(RunFault(run, times, number_of, what=COUNTED[text]))
+    faults = list(faults_of_problems(problems, without_missing))
     ranking = rank(figures, first, claims, baselines=baselines, others=others, apart=apart)
     rows = []
     for tag, of_run in figures.items():

@@ -77,7 +77,7 @@ def faults_in_words(faults: Iterable[RunFault]) -> Iterator[str]:
     lines: dict[str, list[str]] = {}
     for fault in faults:
         what, _, times = fault.text.rpartition(": ")
-        if times.partition(" ")[0] == str(fault.number):
+        if what and times.partition(" ")[0] == str(fault.number):
             lines.setdefault(f"{what}: ", []).append(f"{fault.run} {times}")
         else:
             lines[f"{fault.run}: {fault.text}"] = []
