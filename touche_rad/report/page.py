@@ -256,12 +256,8 @@ def write_report(
         warnings.append(f"without texts, so only scored: {names_of(without_texts)}")
     not_scored = ", ".join([*refused, *unscored])
     # What a ranked run lacks, its scores count; what another one lacks, the table of the claims.
-    unscored_judges = [
-        source.name
-        for source in sources
-        if source.name in unscored and source.kind is Kind.EVALUATIONS
-    ]
-    counted = [*ranked, *unscored_judges]
+    unscored_problems = {key: number for key, number in problems.items() if key[0] in unscored}
+    counted = [*ranked, *(run for run, _ in unscored_problems)]
     all_faults = [
         *faults,
         *(RunFault(name, 1, error) for name, error in refused.items()),
@@ -276,10 +272,7 @@ def write_report(
         listed = ["lost debate", "missing debate", MISSING_OR_LOST, "missing verdict"]
         if isinstance(scored, ShareReport):
             listed.append("missing turn")
-        lacking_of_unscored = {
-            key: number for key, number in problems.items() if key[0] in unscored_judges
-        }
-        for fault in [*faults_of(scored), *faults_of_problems(lacking_of_unscored, {})]:
+        for fault in (*faults_of(scored), *faults_of_problems(unscored_problems, {})):
             missing = reader_link(verdict="none", run=fault.run)
             all_faults.append(fault._replace(link=missing if fault.what in listed else ""))
     topics_of_runs = [*all_topics, *absent_topics(all_topics, inputs)]
