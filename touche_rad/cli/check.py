@@ -222,8 +222,8 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
             refuse_links_out(path.parent, [debates])
         judged = check(debates, source=claims, words=0)
         usable_input = debates if debates.is_file() else None
-    if claims and not judged.valid:
-        # The judged debates get the order of the claims first.
+    if claims and not (usable_input and judged.valid):
+        # The judged debates, which may not be read here, get the order of the claims first.
         repairs = [command_on(debates, _REPAIR, claims, options.index)]
         source = repairs[0][-1]
         usable_input = None
