@@ -79,11 +79,11 @@ def check_command(options: CheckOptions) -> int:
 
     runs = options.runs
     output = options.output
-    if options.fix != (output is not None):
+    if options.fix != bool(output):
         raise UserError("check: --fix and -o go together: check RUN --fix -o NEW.jsonl")
     index = open_index(options.index) if options.index else None
     repair = None
-    if output is not None:
+    if output:
         repair = _fix(runs, output, options.source)
         runs = (output,)
     results = [
@@ -98,11 +98,11 @@ def check_command(options: CheckOptions) -> int:
     ]
     if options.as_json:
         rows = [result.record() for result in results]
-        if repair is not None:
+        if repair:
             rows[0]["repaired"] = repair.done
         print_json(rows)
     else:
-        if repair is not None:
+        if repair:
             for what, count in repair.done.most_common():
                 click.echo(f"repaired {count:5}  {what}")
             if not repair.done:
@@ -167,7 +167,7 @@ def _print_findings(result: Validation) -> None:
         click.secho(f"{level:7}", fg="red" if level == "fault" else "yellow", nl=False)
         click.echo(f" {times_of(group):6}  {group[0].kind}")
         for issue in group[:EXAMPLES]:
-            if issue.message != issue.kind or issue.line is not None:
+            if issue.message != issue.kind or issue.line:
                 print_line(f"    {issue.place}: {plain(issue.message)}", 6)
 
 

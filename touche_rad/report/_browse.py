@@ -150,9 +150,7 @@ def _turns(
     for place, turn in enumerate(conversation.turns):
         record: dict[str, Any] = {"user": turn.utterance}
         mark = FALLBACK if place in conversation.fallbacks else 0
-        if turn.response is None:
-            mark |= UNANSWERED
-        else:
+        if turn.response:
             user = [earlier.utterance for earlier in conversation.turns[: place + 1]]
             answer = marked_answer(turn.response, user)
             record["answer"] = answer
@@ -160,6 +158,8 @@ def _turns(
                 mark |= LONG
             if any(sentence["state"] == "unsupported" for sentence in answer["sentences"]):
                 mark |= UNSUPPORTED
+        else:
+            mark |= UNANSWERED
         judged = []
         for run, verdicts_of_run in conversation.verdicts.items():
             if verdicts_of_run[place]:

@@ -159,9 +159,7 @@ def write_report(
     paths, ratings = split_runs_and_ratings(runs, labels)
     criteria = _criteria_of(criteria, [*paths, labels] if labels else paths)
     skipped = {path: BadLines(bad.skip) for path in paths}
-    sources = read_sources(
-        named(paths), criteria, skipped, refused, may_lack_texts=labels is not None
-    )
+    sources = read_sources(named(paths), criteria, skipped, refused, may_lack_texts=bool(labels))
     files_of_runs = {source.name: source.path for source in sources}
     names_of_runs = list(files_of_runs)
     scored = None if boards else _score(sources, labels, criteria, policy, seed, bad, baselines)
@@ -183,7 +181,7 @@ def write_report(
     debates_of_runs = (
         list(debates_of(sources, labels, criteria, policy.debates, unscored)) if debates else []
     )
-    if scored is None and not boards and debates and any(judged):
+    if not scored and not boards and debates and any(judged):
         scored = shares_of_debates(
             files_of_runs,
             debates_of_runs,
@@ -264,9 +262,6 @@ def write_report(
         *_faults_of_sources(sources, skipped, {path.parent for path in ratings}, counted),
         *_odd_responses(texts_of_runs),
     ]
-    if scored is None:  # else the scores say it
-        played = {source.name: source.path for source in sources if source.debates}
-        all_faults += in_other_order(played, policy.debates)
     if scored:
         # What the reader lists; of missing turns only those that a debate itself says it has.
         listed = ["lost debate", "missing debate", MISSING_OR_LOST, "missing verdict"]
@@ -275,6 +270,9 @@ def write_report(
         for fault in (*faults_of(scored), *faults_of_problems(unscored_problems, {})):
             missing = reader_link(verdict="none", run=fault.run)
             all_faults.append(fault._replace(link=missing if fault.what in listed else ""))
+    else:
+        played = {source.name: source.path for source in sources if source.debates}
+        all_faults += in_other_order(played, policy.debates)
     topics_of_runs = [*all_topics, *absent_topics(all_topics, inputs)]
     for run, source in enumerate(sources):
         names = source.lost
@@ -524,7 +522,7 @@ def _score(
     bad: BadLines,
     baselines: Sequence[Path],
 ) -> Scored | None:
-    if labels is None:
+    if not labels:
         return None
     truth = kind_of(labels)
     kind = _KINDS_OF_RUNS.get(truth, Kind.EVALUATIONS)

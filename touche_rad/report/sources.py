@@ -213,7 +213,7 @@ def _labels_by_words(
     Where nothing but their order says whose they are, a run with a line for each of them has their
     debates. So a run that lacks a line shows the labels of its own debates.
     """
-    if labels is None or kind_of(labels) is not Kind.LABELS:
+    if not labels or kind_of(labels) is not Kind.LABELS:
         return {}
     truth, _ = read_truth(labels, criteria, labelled)
     reference = known_reference(labels, truth, criteria, labelled)

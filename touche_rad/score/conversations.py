@@ -144,10 +144,10 @@ def topics(debates: Iterable[DebateOfRun]) -> list[ClaimTopic]:
             copy.repeated.append(run)
             continue
         pair = next((pair for pair in equal if run not in pair[0].runs), None)
-        if pair is None:
+        if not pair:
             topics_of_claim = by_claim.setdefault(claim, [])
             topic = next((topic for topic in topics_of_claim if run not in topic.runs), None)
-            if topic is None:
+            if not topic:
                 line, name = _number_and_name(debate, debate_of_run.line, names)
                 topic = ClaimTopic(claim, line=line, name=name)
                 topics_of_claim.append(topic)

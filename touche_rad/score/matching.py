@@ -84,7 +84,7 @@ def check_places(run: Run, truth: Path, labels: Labelled, lines: Sequence[int], 
     for row, turns, line in zip(run.rows, labels, lines, strict=False):
         # A line has verdicts on all its turns, or on the answered ones only.
         got = len(row.turns)
-        if row.problem is None and got and len(turns) not in (got, len(row.conversation)):
+        if not row.problem and got and len(turns) not in (got, len(row.conversation)):
             raise InputError(
                 run.path,
                 f"expected {len(turns)} turns as in line {line} of {truth}, got {got}{end}",
@@ -138,7 +138,7 @@ class Matcher:
                 hint = nearest(name, self.run.criteria.names)
                 self.note(ProblemKind.UNKNOWN_KEY, f"{name!r} is no maxim{hint}")
 
-        present = sum(row.problem is None and bool(row.turns) for row in places.values())
+        present = sum(not row.problem and bool(row.turns) for row in places.values())
         lost = len(numbers) - present
         lengths: Sequence[Sequence[int]] = ()
         if self.run.has_words and len(places) == len(numbers):
@@ -204,7 +204,7 @@ class Matcher:
                 continue
             free.remove(place)
             places[place] = row
-            if row.problem is None:
+            if not row.problem:
                 self.note(
                     ProblemKind.UNMATCHED,
                     "has no texts to match by; kept in its place",

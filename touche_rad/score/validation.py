@@ -90,7 +90,7 @@ class Issue:
     def place(self) -> str:
         """The file and line."""
         path = clean(printable(self.path))
-        return path if self.line is None else f"{path}:{self.line}"
+        return f"{path}:{self.line}" if self.line else path
 
 
 _FALLBACKS: Final = {
@@ -212,10 +212,10 @@ class Validation:
     def add_error(self, error: InputError, times: int = 1) -> None:
         """Add a line that cannot be read, or so many equal ones."""
         kind = error.problem or "the line cannot be read"
-        if error.line is None:
-            kind = "the file is no run, or cannot be read"
-        else:
+        if error.line:
             self.lost += times
+        else:
+            kind = "the file is no run, or cannot be read"
         self.add(
             error.line,
             kind,
@@ -310,7 +310,7 @@ def check(
     for number, debate, evaluation in lines:
         debates[number] = debate
         result.turns += 1 if kind is Kind.RESPONSES else len(debate.turns)
-        if not debate.turns and evaluation is not None and debate.wire:
+        if not debate.turns and evaluation and debate.wire:
             result.add(
                 number,
                 InputProblem.EMPTY_RECORD,
@@ -321,11 +321,11 @@ def check(
             result.add(
                 number, "the debate has no turn" if debate.wire else "there is no simulation"
             )
-        level: Level = "warning" if evaluation is not None else "fault"
-        unit = evaluation.criteria.unit if evaluation is not None else "response"
+        level: Level = "warning" if evaluation else "fault"
+        unit = evaluation.criteria.unit if evaluation else "response"
         # Verdicts are on the answered turns; a run of debates gets a fault for each other one.
         judged = DebateOfRun(0, debate, unit=unit)
-        present = len(debate.turns) if evaluation is None else len(judged.places)
+        present = len(judged.places) if evaluation else len(debate.turns)
         expected = len(judged.expected)
         if debate.turns and present < expected:
             result.add(
@@ -341,7 +341,7 @@ def check(
                 "TIRA refuses a line without simulation.configuration",
                 level,
             )
-        if evaluation is not None:
+        if evaluation:
             without_verdict += _check_verdicts(result, number, debate, evaluation)
         else:
             _check_debate(result, number, debate, index, words)
@@ -378,7 +378,7 @@ def _count_answer(result: Validation, line: int, number: int, turn: Turn, level:
     """Count a turn's message and its answer, also where verdicts are added; report an empty one."""
     place = f"turn {number}: "
     result.count(UTTERANCES, fallback_of(turn.model_extra), line, place)
-    if turn.response is not None:
+    if turn.response:
         result.count(ANSWERS, fallback_of(turn.response.extra), line, place)
         if is_blank(turn.response.content):
             result.empty += 1
@@ -396,7 +396,7 @@ def _check_debate(
         place = f"turn {number}: "
         response = turn.response
         _count_answer(result, line, number, turn, "fault")
-        if response is None:
+        if not response:
             result.add(line, "the turn has no answer", f"{place}there is no answer")
             continue
         count = count_words(response.content)
@@ -414,7 +414,7 @@ def _check_debate(
         if index is not None:
             for argument in response.arguments:
                 in_index = index.get(argument.id)
-                if in_index is None:
+                if not in_index:
                     problem = "is not in the index"
                 elif in_index.text != argument.text:
                     problem = "has another text in the index"
@@ -479,7 +479,7 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
             result.count(VERDICTS, cause, line, f"{place} has a fallback score: ")
             if verdict and criterion.answers.kind == "categories":
                 continue  # the answer alone is its verdict
-            if verdict is None or verdict.score is None:
+            if not verdict or verdict.score is None:
                 result.add(line, "a maxim has no score", f"{place} has no score")
             elif not 0 <= verdict.score <= 1:
                 result.add(
@@ -615,7 +615,7 @@ def _compare_with_input(
         expected = inputs[places[number]] if number in places else Debate()
         if not expected.turns:
             continue
-        if evaluation is None:
+        if not evaluation:
             if debate.turns and expected.user_texts != debate.user_texts:
                 others.append(number)
         elif not debate.turns:
@@ -632,7 +632,7 @@ def _compare_with_input(
 
 def _name(debate: Debate) -> str:
     """Return the first words of a claim in quotes, or the turn of a response."""
-    if debate.turns and debate.last.response is None:
+    if debate.turns and not debate.last.response:
         return f"turn {len(debate.turns)} of {debate.id}"
     return f"“{shorten(debate.claim, _LONGEST_CLAIM, placeholder=' …')}”"
 
