@@ -116,8 +116,9 @@ class ChainRetriever(Searcher):
             for hit in scaled(self.index.search(field, query, options.first)):
                 argument = hit.argument
                 if field == "text" or _nearer_claim(argument, query) == field:
-                    seen = frozenset((argument.id,))
-                    ends.append(_Chain(argument, hit.score, sign, (label,), seen))
+                    ends.append(
+                        _Chain(argument, hit.score, sign, (label,), frozenset((argument.id,)))
+                    )
 
         # Follow the links from the ends of the chains, never back to an argument of the same chain.
         chains: list[_Chain] = []

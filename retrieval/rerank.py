@@ -103,8 +103,13 @@ class ServedReranker:
     def scores(self, query: str, texts: Sequence[str]) -> list[float]:
         """Return the score of each text."""
         rows_field, score = _ROUTES[self._route]
-        body = _body(self._route, query, texts)
-        _, scores = self._server.rows(self._address, body, len(texts), score, rows_field=rows_field)
+        _, scores = self._server.rows(
+            self._address,
+            _body(self._route, query, texts),
+            len(texts),
+            score,
+            rows_field=rows_field,
+        )
         return list(map(float, scores))
 
 

@@ -30,8 +30,9 @@ from touche_rad.score.judgements import score_judgements
 from touche_rad.score.naming import named
 from touche_rad.score.people import are_debaters, rows_of_labels
 from touche_rad.score.reference import Policy
+from touche_rad.score.reports import JudgementReport
 from touche_rad.score.retrieval import MEASURES, score_retrieval
-from touche_rad.score.shares import score_shares
+from touche_rad.score.shares import ShareReport, score_shares
 from touche_rad.score.units import Row
 from touche_rad.text import count_words
 
@@ -54,10 +55,7 @@ def verdicts(*runs: File) -> DataFrame:
     """
     rows: Iterable[Row] = ()
     if runs:
-        report = score_shares([Path(run) for run in runs], samples=1)
-        for error in report.refused.values():
-            raise UserError(error)
-        rows = report.unit_rows("turn")
+        rows = _rows_of(score_shares([Path(run) for run in runs], samples=1))
     return _frame(
         rows, {**_CLAIM, "criterion": _TEXT, **_SCORE, "reason": _TEXT, "fallback": _TEXT}
     )
@@ -151,10 +149,7 @@ def agreement(
     if are_debaters(paths.values(), truth, policy, criteria):
         rows = rows_of_labels(paths, truth, criteria, policy)
     else:
-        report = score_judgements(paths, truth, criteria=criteria, policy=policy, samples=1)
-        for error in report.refused.values():
-            raise UserError(error)
-        rows = report.unit_rows("turn")
+        rows = _rows_of(score_judgements(paths, truth, criteria=criteria, policy=policy, samples=1))
     return _frame(
         rows,
         {
@@ -223,6 +218,13 @@ def calls(*runs: File) -> DataFrame:
             "answer": _TEXT,
         },
     )
+
+
+def _rows_of(report: JudgementReport | ShareReport) -> Iterator[Row]:
+    """Return the rows of a report of verdicts; a run that cannot be scored is an error."""
+    for error in report.refused.values():
+        raise UserError(error)
+    return report.unit_rows("turn")
 
 
 def _named_debates(runs: Sequence[File]) -> Iterator[tuple[str, str, DebateOfRun]]:

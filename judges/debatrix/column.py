@@ -61,9 +61,10 @@ async def judge_column(
         except ModelError as error:
             result.reasons.append(f"speech {speech.number}: {error}")
 
+    in_turn = () if direct else debate.speeches
     # Analyse speech after speech; if scores are calls of their own, they do not hold up the next.
     async with anyio.create_task_group() as group:
-        for place, speech in enumerate(() if direct else debate.speeches):
+        for place, speech in enumerate(in_turn):
             past = {"full": analysis_memory, "half": context_memory}.get(context, [])
             try:
                 analysis, mark = await calls.about_speech(

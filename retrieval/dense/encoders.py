@@ -76,9 +76,12 @@ class ServedEncoder(Encoder):
         batches: list[Vectors] = []
         for part in in_parts(texts, BATCH):
             batch = [f"{prompt}{text}" for text in part]
-            body = {"input": batch, "encoding_format": "float"}
             _, numbers = self._server.rows(
-                self._address, body, len(batch), "embedding", row_shape=self._shape
+                self._address,
+                {"input": batch, "encoding_format": "float"},
+                len(batch),
+                "embedding",
+                row_shape=self._shape,
             )
             self._shape = numbers.shape[1:]
             vectors = numbers.astype(np.float32)
@@ -159,11 +162,13 @@ class SentenceEncoder(Encoder):
         saved: Mapping[str, str] = self.model.prompts
         query = next(filter(None, map(saved.get, _QUERY)), "")
         passage = next(filter(None, map(saved.get, _PASSAGE)), "")
-        model = name.partition("@")[0]
-        self._prompts = prompts_of(model, instruction, Prompts(query, passage))
+        self._prompts = prompts_of(name.partition("@")[0], instruction, Prompts(query, passage))
         # Saved with the model if it is tuned.
-        chosen = {_QUERY[0]: self._prompts.query, _PASSAGE[0]: self._prompts.passage}
-        self.model.prompts = {**saved, **chosen}
+        self.model.prompts = {
+            **saved,
+            _QUERY[0]: self._prompts.query,
+            _PASSAGE[0]: self._prompts.passage,
+        }
 
     def _encode(self, texts: Sequence[str], prompt: str) -> Vectors:
         vectors = self.model.encode(

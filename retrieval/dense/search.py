@@ -89,8 +89,9 @@ class DenseRetriever(Searcher):
         self._storage = storage
         self._encoder = options.encoder or names[0]
         if self._encoder not in names:
-            hint = nearest(self._encoder, names)
-            raise OptionError(f"the index has no vectors by {self._encoder!r}{hint}")
+            raise OptionError(
+                f"the index has no vectors by {self._encoder!r}{nearest(self._encoder, names)}"
+            )
         refuse_unsafe(self._encoder)
 
     def search_all(self, queries: Sequence[str], k: int) -> list[list[Hit]]:

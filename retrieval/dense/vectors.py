@@ -138,8 +138,10 @@ class DenseVectors:
         """Return vectors and rows of a field, None if it is blank in all arguments; check both."""
         name = self.about.encoder
         if field not in self.about.fields:
-            hint = nearest(field, self.about.fields)
-            raise UserError(f"encoder {name!r} has no vectors of the field {field!r}{hint}")
+            raise UserError(
+                f"encoder {name!r} has no vectors of the field {field!r}"
+                f"{nearest(field, self.about.fields)}"
+            )
         arrays = self._fields.get(field)
         if arrays and len(queries) and queries.shape[1] != self.about.dimension:
             raise WorkError(

@@ -133,8 +133,9 @@ class ElasticArguments(ArgumentIndex):
         names = unique(filter(may_be_id, ids))
         bodies: list[dict[str, Any]] = []
         for page in in_parts(names, PAGE):
-            query = {"ids": {"values": page}}
-            bodies.append({"query": query, "size": len(page), **self._body(*fields)})
+            bodies.append(
+                {"query": {"ids": {"values": page}}, "size": len(page), **self._body(*fields)}
+            )
         return {hit["_id"]: hit["_source"] for hit in chain.from_iterable(self._searched(bodies))}
 
     def _argument(self, source: Any, name: str) -> Argument:
@@ -241,8 +242,9 @@ class ElasticArguments(ArgumentIndex):
         return results
 
     def _body(self, *fields: str) -> dict[str, Any]:
-        ours: Any = [*shape.SOURCE, *fields]
-        source = {"excludes": ["*_embedding_*"]} if self.ours is None else ours
+        source: object = [*shape.SOURCE, *fields]
+        if self.ours is None:
+            source = {"excludes": ["*_embedding_*"]}
         return {"_source": source, "track_total_hits": False}
 
     def _searched(self, bodies: Sequence[Mapping[str, Any]]) -> list[list[Any]]:

@@ -35,10 +35,16 @@ def _send(connection: Connection, actions: Iterable[Mapping[str, Any]]) -> None:
     """Send bulk actions; what the server did not answer is sent again."""
     from elasticsearch.helpers import BulkIndexError, bulk
 
-    options: dict[str, Any] = {"max_chunk_bytes": BYTES, "max_retries": 3, "initial_backoff": 0.5}
     iterator = iter(actions)
     while batch := list(islice(iterator, BATCH)):
-        call = partial(bulk, actions=batch, ignore_status=(_EXISTS,), **options)
+        call = partial(
+            bulk,
+            actions=batch,
+            ignore_status=(_EXISTS,),
+            max_chunk_bytes=BYTES,
+            max_retries=3,
+            initial_backoff=0.5,
+        )
         try:
             connection.ask(call, one_try=WRITING_TRY)
         except BulkIndexError as error:
@@ -141,8 +147,12 @@ def _actions(file: IO[str], groups: Array, concrete: str) -> Iterator[Mapping[st
         document[shape.GROUPS] = {
             role: number for role, number in zip(ROLES, numbers, strict=True) if number >= 0
         }
-        action = {"_op_type": "create", "_index": concrete, "_id": document["id"]}
-        yield {**action, "_source": document}
+        yield {
+            "_op_type": "create",
+            "_index": concrete,
+            "_id": document["id"],
+            "_source": document,
+        }
 
 
 def _indexes_to_replace(connection: Connection, *, replace: bool) -> list[str]:

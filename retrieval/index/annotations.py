@@ -108,8 +108,12 @@ async def annotate(
     by = json.loads(json.dumps(annotator.identity, default=str))
     about = parts.read_about(folder, AboutAnnotations, collection)
     if about:
-        place = f"annotations {annotator.name} are by another model or with other settings:"
-        refuse_other_identity(place, about.by, by, f"remove {folder} to annotate again")
+        refuse_other_identity(
+            f"annotations {annotator.name} are by another model or with other settings:",
+            about.by,
+            by,
+            f"remove {folder} to annotate again",
+        )
         return 0
     store = Store(index)
     header = {IDENTITY: {"collection": collection, **by}}

@@ -193,8 +193,9 @@ class PisaArguments(ArgumentIndex):
             return None
         from retrieval.dense.search import vector_meaning
 
-        fields = {encoder: vectors.about.fields for encoder, vectors in self._vectors.items()}
-        return vector_meaning(self, fields)
+        return vector_meaning(
+            self, {encoder: vectors.about.fields for encoder, vectors in self._vectors.items()}
+        )
 
     @cached_property
     def annotations(self) -> Mapping[str, Annotations]:

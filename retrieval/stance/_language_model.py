@@ -50,9 +50,9 @@ class ModelStance:
         messages = Prompt.load("retrieval.stance", "stance").messages(
             statement=text[:_MAX_CHARACTERS], arguments=texts
         )
-        schema = _schema(len(texts))
-        tokens = 100 + 30 * len(texts)
-        answer = await self._model.ask(messages, schema, step="stance", max_tokens=tokens)
+        answer = await self._model.ask(
+            messages, _schema(len(texts)), step="stance", max_tokens=100 + 30 * len(texts)
+        )
         positions = {position.number: position.position for position in answer.positions}
         return [_stance(positions.get(number)) for number in range(1, len(texts) + 1)]
 

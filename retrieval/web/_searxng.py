@@ -38,8 +38,9 @@ class SearXNG:
         words = " ".join(filter(None, bare))
         if not words or k < 1:
             return []
-        sent = {"q": words, "format": "json"}
-        request = http.Request(self.place, "GET", self._address, params=sent)
+        request = http.Request(
+            self.place, "GET", self._address, params={"q": words, "format": "json"}
+        )
         try:
             async with http.open_client() as client:
                 reply = await http.send(client, request, _POLICY)

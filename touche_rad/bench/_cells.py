@@ -66,5 +66,4 @@ def cells_of(plan_file: PlanFile) -> Iterator[DebateCell | VerdictCell]:
 
 def labelled_runs(plan_file: PlanFile) -> list[VerdictCell]:
     """Return the cells that judge the labelled debates."""
-    cells = cells_of(plan_file)
-    return [cell for cell in cells if isinstance(cell, VerdictCell) and not cell.of]
+    return [cell for cell in cells_of(plan_file) if isinstance(cell, VerdictCell) and not cell.of]

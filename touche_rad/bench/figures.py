@@ -95,8 +95,13 @@ class Figures(Printed):
             yield self.board()
         yield [f"{kind} {name}: {text}" for name, kind, text in self.entries if name != text]
         if self.shares:
-            claims = f"{self.name}: {self.claims} claims; {self.shares.source}"
-            yield Notes([*rank_notes(self.shares), claims, self.shares.drawn("claims")])
+            yield Notes(
+                [
+                    *rank_notes(self.shares),
+                    f"{self.name}: {self.claims} claims; {self.shares.source}",
+                    self.shares.drawn("claims"),
+                ]
+            )
 
     @property
     def not_scored(self) -> list[str]:

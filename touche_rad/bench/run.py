@@ -167,13 +167,15 @@ class Bench:
             self.say(f"again: {cell.path} ({', '.join(changes)} changed)")
             options = replace(options, restart=True, replace=True)
         make_folder(out.parent)
-        is_on_demo = self.index is not None and is_demo(self.index)
         content = {} if services.criteria.official else services.criteria.model_dump(mode="json")
         options = replace(
             options,
             status_path=path_beside(out, STATUS),
             model=model,
-            setup={"demo": is_on_demo, "criteria": content},
+            setup={
+                "demo": self.index is not None and is_demo(self.index),
+                "criteria": content,
+            },
             errors=path_beside(out, ERRORS),
         )
         # Not in the loop: plugins read models and ask servers while they are made.

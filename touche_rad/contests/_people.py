@@ -119,8 +119,8 @@ def mean_rows(
                 if mark is not None and debater in listed:
                     values.setdefault((debater, dimension), {}).setdefault(key, []).append(mark)
     for (debater, dimension), by_debate in values.items():
-        sums = [sum(marks) for marks in by_debate.values()]
-        counts = [len(marks) for marks in by_debate.values()]
+        sums = list(map(sum, by_debate.values()))
+        counts = list(map(len, by_debate.values()))
         low, high = ratio_interval(sums, counts, samples, seed)
         yield MeanRow(
             run=run,

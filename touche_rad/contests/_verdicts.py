@@ -95,7 +95,7 @@ def mean_errors(errors: Sequence[Error]) -> dict[str, float]:
 def constant_predictors(contests: Sequence[Contest]) -> dict[str, list[str]]:
     """Return the winners of the constant predictors: always a tie, a side, a team or a speaker."""
     predictors = {"always tie": [TIE] * len(contests)}
-    two_sides = [two_sided(contest) for contest in contests]
+    two_sides = list(map(two_sided, contests))
     if all(two_sides):
         for side in SIDES:
             predictors[f"always {side}"] = [contest.of(side)[0] for contest in contests]

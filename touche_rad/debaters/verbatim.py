@@ -10,7 +10,6 @@ from touche_rad.plugins import ExplainedCandidate, Feature, Options, Services
 
 _MOST = 100
 """Hits that are explained, or tried if the first one cannot be quoted."""
-_PHRASE = "attacks a claim with the words of your message"
 
 
 class Verbatim:
@@ -49,7 +48,11 @@ class Verbatim:
                 hit.argument.id,
                 hit.argument.text,
                 hit.score,
-                {"attacks": Feature(hit.score, phrase=_PHRASE)},
+                {
+                    "attacks": Feature(
+                        hit.score, phrase="attacks a claim with the words of your message"
+                    )
+                },
                 topic=hit.argument.topic,
             )
             for hit in self.index.search("attacks", debate.last.utterance, _MOST)

@@ -285,5 +285,8 @@ class Guard:
             for sentence, claim in unquoted.items()
             if follows.get(claim) is not True
         ]
-        faults = [*checked.faults, *unsupported]
-        return replace(checked, faults=faults, entailed=any(follows.values()))
+        return replace(
+            checked,
+            faults=[*checked.faults, *unsupported],
+            entailed=any(follows.values()),
+        )

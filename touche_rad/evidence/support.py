@@ -243,8 +243,10 @@ def find_support(sentence: Words, text: Words, *, asks: bool = False) -> Support
         elif end == len(text.words) or "…" in sentence.marks[-1]:
             return QUOTED
         elif not text.marks[end]:
-            why = f"stops before “{text.words[end]}”, in the middle of a sentence of the argument"
-            fault = Support(False, why)
+            fault = Support(
+                False,
+                f"stops before “{text.words[end]}”, in the middle of a sentence of the argument",
+            )
         elif text.marks[end] == "," and text.words[end] in known.conditions:
             left_out = " ".join(text.words[end : end + 4])
             fault = Support(False, f"leaves out “{left_out}” behind it")
@@ -258,8 +260,12 @@ def find_support(sentence: Words, text: Words, *, asks: bool = False) -> Support
     shared = sum(sentence.stems[at] in stems for at in sentence.content)
     content_share = shared / max(1, len(sentence.content))
     if content_share < LEAST_CONTENT:
-        why = f"has only {content_share:.0%} of its content words in the argument"
-        return Support(False, why, 0.0, content_share)
+        return Support(
+            False,
+            f"has only {content_share:.0%} of its content words in the argument",
+            0.0,
+            content_share,
+        )
     return _compare(sentence, text, content_share, asks=asks)
 
 
@@ -312,8 +318,9 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
     quotes = longest.size >= QUOTED_INSIDE
     negates = any(0 < longest.a - at <= QUOTED_INSIDE for at in sentence.negations)
     if turned > 1 - odd or (odd and (share >= NEAR or (negates and quotes))):
-        why = "denies what the argument says, or says what the argument denies"
-        return unsupported(why, denies=True)
+        return unsupported(
+            "denies what the argument says, or says what the argument denies", denies=True
+        )
 
     for at in new:
         if not quotes or at >= longest.a:
@@ -343,8 +350,12 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
     in_a_row = sum(block.size for block in blocks if block.size > 1)
     if ordered < LEAST_ORDERED or 2 * in_a_row < len(pairs):
         return unsupported(_OTHER_ORDER)
-    why = f"has {content_share:.0%} of its content words in the argument"
-    return Support(True, why, share, content_share)
+    return Support(
+        True,
+        f"has {content_share:.0%} of its content words in the argument",
+        share,
+        content_share,
+    )
 
 
 def repeated_share(parts: Sequence[Words], earlier: Sequence[Words]) -> float:

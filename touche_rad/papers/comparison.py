@@ -71,8 +71,17 @@ class PaperComparison(Printed):
                     _text(cell.difference, "+"),
                 ]
             )
-        headings = ["row".ljust(longest), "", "paper", "ours", "n", "fallbacks", INTERVAL]
-        yield Table([*headings, "difference"], rows, name=1)
+        heads = [
+            "row".ljust(longest),
+            "",
+            "paper",
+            "ours",
+            "n",
+            "fallbacks",
+            INTERVAL,
+            "difference",
+        ]
+        yield Table(heads, rows, name=1)
         yield tuple(
             dict.fromkeys(f"{cell.column}: {cell.reason}" for cell in self.cells if cell.reason)
         )

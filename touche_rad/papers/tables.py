@@ -155,8 +155,10 @@ class Reproduction:
                 raise UserError(f"{self.data / name} is missing. It contains {what}")
             contests = files.read_contests(self.data / name) if "gold.scores" in what else ()
             if contests and not any(contest.gold.get("scores") for contest in contests):
-                page = "docs/fidelity/inspiredebate.md"
-                raise UserError(f"{name} lacks people's scores, `gold.scores`: see {page}")
+                raise UserError(
+                    f"{name} lacks people's scores, `gold.scores`: see "
+                    "docs/fidelity/inspiredebate.md"
+                )
         if any("paper-web" in row.system for row in self.rows) and os.environ.get(WEB, "off") in (
             "",
             "off",
@@ -210,8 +212,11 @@ class Reproduction:
     @property
     def rows(self) -> list[PaperRow]:
         """The rows that are run: those with a system, and with the model that they need."""
-        rows = [row for row in self.table.rows if row.system and row not in self.failed]
-        return [row for row in rows if row.model in ("", *self.models)]
+        return [
+            row
+            for row in self.table.rows
+            if row.system and row not in self.failed and row.model in ("", *self.models)
+        ]
 
     def commands(self) -> Iterator[tuple[PaperRow | None, list[list[str]]]]:
         """Yield the command lines for all rows, then those of each row."""

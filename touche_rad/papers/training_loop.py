@@ -28,6 +28,7 @@ from touche_rad.frozen import frozen
 from touche_rad.plugins import Configured, Kind, parse_plugin
 from touche_rad.plugins.registry import configure, plugin_text
 from touche_rad.records import UpTo1000
+from touche_rad.text import key_values
 from touche_rad.training.card import adapter_options
 
 Values = Mapping[str, bool | int | float | str]
@@ -253,9 +254,8 @@ class Loop:
         # The name of an adapter tells no family of models.
         play = {"think": "off", **sampling, **plan.play}
         for kind, options in (("vllm", {**plan.serve, **adapter}), ("model", play)):
-            for key, value in options.items():
-                text = str(value).lower() if isinstance(value, bool) else value
-                words += ["-O", f"{kind}.{key}={text}"]
+            for option in key_values(options):
+                words += ["-O", f"{kind}.{option}"]
         return words
 
     def inputs(self) -> dict[str, str]:
@@ -285,8 +285,16 @@ class Loop:
             for row in report.means:
                 if row.dimension == "total":
                     means["trained" if adapter in row.debater else "base"] = row.mean
-            rows = [row.model_dump(exclude={"run"}) for row in (*report.means, *report.wins)]
-            rounds.append({"round": number, "model": adapter, **means, "scores": rows})
+            rounds.append(
+                {
+                    "round": number,
+                    "model": adapter,
+                    **means,
+                    "scores": [
+                        row.model_dump(exclude={"run"}) for row in (*report.means, *report.wins)
+                    ],
+                }
+            )
         return rounds
 
 

@@ -162,9 +162,15 @@ class Judge(_OfPlugin):
                 if verdict.score is not None and verdict.score >= self.threshold
             }
             for rank, key in enumerate(sorted(scores, key=lambda key: (-scores[key], key))):
-                rationale = judgement.verdicts[key].rationale
-                verdict = {"docno": key, "score": scores[key], "rank": rank, "rationale": rationale}
-                rows.append(kept_columns | verdict)
+                rows.append(
+                    {
+                        **kept_columns,
+                        "docno": key,
+                        "score": scores[key],
+                        "rank": rank,
+                        "rationale": judgement.verdicts[key].rationale,
+                    }
+                )
         columns += ["docno", "score", "rank", "rationale"]
         return pd.DataFrame(rows, columns=columns).astype({"score": float, "rank": int})
 

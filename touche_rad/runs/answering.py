@@ -147,8 +147,13 @@ class Answerer:
                 failure = error
                 if isinstance(error, CallTimeout):  # events name Python's class
                     failure = TimeoutError(str(error)).with_traceback(error.__traceback__)
-                detail = describe(failure)
-                events.append(Event(kind=EventKind.FALLBACK, plugin=debater.name, detail=detail))
+                events.append(
+                    Event(
+                        kind=EventKind.FALLBACK,
+                        plugin=debater.name,
+                        detail=describe(failure),
+                    )
+                )
                 cause = cause or failure
                 continue
             finally:

@@ -94,8 +94,7 @@ class Fallback:
     @property
     def notice(self) -> str:
         """One line for a user who sees the answer."""
-        result = self.what.removesuffix("s")
-        return printable(f"{self.cause}: this {result} is from {self.source}")
+        return printable(f"{self.cause}: this {self.what.removesuffix('s')} is from {self.source}")
 
 
 @dataclass

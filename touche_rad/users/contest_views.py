@@ -89,8 +89,9 @@ def sided_view(contest: Contest, speaker: str) -> Debate:
 
     The speaker who opens answers the motion itself.
     """
-    view = _view(contest, speaker, contest.motion, contest.motion)
-    return view.replace(side=contest.sides[speaker])
+    return _view(contest, speaker, contest.motion, contest.motion).replace(
+        side=contest.sides[speaker]
+    )
 
 
 def speaks_first(debate: Debate) -> bool:

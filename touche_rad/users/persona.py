@@ -54,5 +54,8 @@ def load_persona(name_or_path: str) -> Persona:
         raise OptionError(
             f"there is no persona {name_or_path!r}{nearest(name_or_path, bundled)}; or give a path"
         )
-    fields = read_toml_record(path, PersonaFile)
-    return Persona(**dict(fields), name=path.stem, digest=sha256_of(path)[:16])
+    return Persona(
+        **dict(read_toml_record(path, PersonaFile)),
+        name=path.stem,
+        digest=sha256_of(path)[:16],
+    )

@@ -33,6 +33,7 @@ from touche_rad.errors import WorkError
 from touche_rad.evidence.quotable import clear, quotation
 from touche_rad.evidence.support import Earlier
 from touche_rad.frozen import frozen
+from touche_rad.lists import in_parts
 from touche_rad.models import Model, ModelError
 from touche_rad.models.output import Line
 from touche_rad.models.prompts import render_dialogue
@@ -156,10 +157,8 @@ class Grounded:
 
         It sees the best quotations and, if it can use none of them, once more the next ones.
         """
-        shown = self.options.shown
         try:
-            for start in range(0, min(len(quotables), _MAX_PROMPTS * shown), shown):
-                offered = quotables[start : start + shown]
+            for offered in in_parts(quotables, self.options.shown):
                 number: object = Annotated[int, Field(ge=0, le=len(offered))]
                 choice = await ask_about(
                     debate,

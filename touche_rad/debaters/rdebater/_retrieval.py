@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
-from itertools import islice
+from itertools import chain, islice
 from operator import attrgetter
 from typing import Final
 
@@ -121,9 +121,7 @@ def likeness(
 def by_words(history: str, texts: Sequence[str]) -> list[float]:
     """Return the cosine of word counts; rare words have more weight."""
     counts = [Counter(content_words(text)) for text in texts]
-    texts_with: Counter[str] = Counter()
-    for count in counts:
-        texts_with.update(count.keys())
+    texts_with = Counter(chain.from_iterable(counts))
     weights = {word: math.log(1 + len(texts) / number) for word, number in texts_with.items()}
 
     def weighted(count: Counter[str]) -> dict[str, float]:
@@ -164,8 +162,7 @@ def retrieved(
         for field in dict.fromkeys(_field(name, debate) for name in all_fields):
             for hit in index.search(field, query, options.coarse):
                 by_id[hit.argument.id] = hit.argument
-        anything = by_id.values() or list(islice(index.arguments(), options.k + 20))
-        candidates = earlier.uncited(anything)
+        candidates = earlier.uncited(by_id.values() or islice(index.arguments(), options.k + 20))
     candidates = earlier.not_contradicted(candidates) or candidates
     if options.on_topic:
         # Keywords can lead elsewhere; then the messages of the user are searched for.
@@ -183,8 +180,9 @@ def retrieved(
             for argument, annotation in zip(candidates, annotations, strict=True)
             if not annotation or annotation.schemes
         ] or candidates
-    compared_field = _field(options.likeness, debate)
-    cosines, basis = likeness(index, compared_field, history_text(debate), candidates)
+    cosines, basis = likeness(
+        index, _field(options.likeness, debate), history_text(debate), candidates
+    )
     notes.append(f"ranked by the cosine of {basis}")
 
     # The k most similar to the debate without repeated texts, and without texts that refer to

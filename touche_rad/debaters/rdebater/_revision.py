@@ -195,8 +195,10 @@ class Agents:
         quoted = quoted_from(candidate.text, answer.unsupported)
         criteria = answer.judgement.model_dump(exclude={"feedback"})
         criteria["evidence_support"] = not quoted
-        feedback = clean(answer.judgement.feedback)
-        attempt = Attempt(candidate, CandidateVerdict(criteria, feedback, violations, quoted))
+        attempt = Attempt(
+            candidate,
+            CandidateVerdict(criteria, clean(answer.judgement.feedback), violations, quoted),
+        )
         if not isinstance(answer, CorrectedAssessment):
             return attempt, None
         used = brief.named(answer.numbers) or candidate.named
@@ -232,16 +234,15 @@ class Revised:
 
 
 async def revise(
-    first: Candidate,
+    candidate: Candidate,
     model: Model,
     brief: Brief,
     allowance: Allowance,
     rules: Callable[[Candidate], Sequence[str]],
 ) -> Revised:
-    """Judge the first candidate and revise it."""
+    """Judge a candidate and revise it."""
     agents = Agents(model, brief, allowance)
     attempts: list[Attempt] = []
-    candidate = first
     most = brief.options.max_revisions
     try:
         for revision in range(most + 1):

@@ -176,11 +176,12 @@ class Sinai:
         try:
             if options.calls == "merged":
                 return await select_at_once(self.model, debate, shortlists, most)
-            calls = [
-                partial(select_for_query, self.model, debate, plan, of_query)
-                for of_query in retrieved
-            ]
-            answers = await self.model.ask_all(calls)
+            answers = await self.model.ask_all(
+                [
+                    partial(select_for_query, self.model, debate, plan, of_query)
+                    for of_query in retrieved
+                ]
+            )
             shortlists = [
                 Shortlist(of_query, of_query.arguments[:PER_QUERY])
                 if isinstance(answer, ModelError)

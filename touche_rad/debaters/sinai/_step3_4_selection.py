@@ -49,8 +49,11 @@ class Shortlist:
     @property
     def shown(self) -> dict[str, object]:
         """The texts for the prompt of step 4."""
-        texts = [argument.text for argument in self.arguments]
-        return {"aspect": self.aspect, "arguments": texts, "justification": self.justification}
+        return {
+            "aspect": self.aspect,
+            "arguments": [argument.text for argument in self.arguments],
+            "justification": self.justification,
+        }
 
 
 @frozen
@@ -154,9 +157,13 @@ async def select_of_all(
         names_any |= bool(text.strip())
         argument = quoted_by(text, [candidate.argument for candidate in by_rank])
         if argument:
-            reason = choices[f"justification_argument_{number}"]
             selected.setdefault(
-                argument.id, Selected(argument, offered[argument.id].aspect, reason)
+                argument.id,
+                Selected(
+                    argument,
+                    offered[argument.id].aspect,
+                    choices[f"justification_argument_{number}"],
+                ),
             )
     if names_any and not selected:  # all texts are misquoted
         return by_rank[:most]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 from typing import Any
 
 from pydantic import BaseModel, Field, create_model
@@ -13,6 +14,7 @@ from touche_rad.debaters._citing import cited
 from touche_rad.debaters.sinai._step1_plan import Plan
 from touche_rad.debaters.sinai._step3_4_selection import COPYING, Selected, quoted_by
 from touche_rad.evidence.quotable import text_with_claim
+from touche_rad.lists import unique
 from touche_rad.models import Model, ModelError, Prompt
 from touche_rad.models.output import Line, Page, Paragraph, numbers_to
 from touche_rad.text import clean, count_words, cut_to_words
@@ -59,8 +61,7 @@ async def write_response(
     if selected:
         kind = list[Page] if copies else numbers_to(len(selected))
         fields["arguments"] = (at_most(len(selected), kind), [])
-    name = "Written" if selected else "Uncited"
-    schema = create_model(name, __base__=Uncited, **fields)
+    schema = create_model("Written" if selected else "Uncited", __base__=Uncited, **fields)
     tokens = COPYING if copies else None
     written = await model.ask(
         messages, schema, step="sinai.response", shorten=shorten, max_tokens=tokens
@@ -69,8 +70,9 @@ async def write_response(
         count = count_words(clean(written.response))
         if count <= words:
             break
-        shorter = Prompt.load(__package__, "shorter")
-        request = shorter.after(messages, written, count=count, words=words)
+        request = Prompt.load(__package__, "shorter").after(
+            messages, written, count=count, words=words
+        )
         try:
             written = await model.ask(
                 request, schema, step="sinai.shorter_response", max_tokens=tokens
@@ -86,5 +88,5 @@ async def write_response(
     else:
         uses = named(names, arguments)
     if uses or not names:
-        return content, list({argument.id: argument for argument in uses}.values())
+        return content, unique(uses, key=attrgetter("id"))
     return content, list(cited(content, arguments, (), len(arguments)))

@@ -20,6 +20,7 @@ from pydantic import (
 
 from touche_rad.errors import OptionError, UserError, describe
 from touche_rad.lists import T
+from touche_rad.text import key_values
 from touche_rad.training.card import adapter_options
 from touche_rad.training.recipe import check_packages
 
@@ -173,7 +174,7 @@ def serve_command(recipe: AdapterRecipe, adapter: Path) -> str:
     base = {"model": recipe.base, "served-model-name": "base"}
     command = ["touche-rad", "respond", "debates.jsonl", "-i", "index", "-d", "inspiredebate"]
     command += ["-m", f"vllm:{place}"]
-    for name, value in (base | adapter_options(place, rank)).items():
-        command += ["-O", f"vllm.{name}={value}"]
+    for option in key_values(base | adapter_options(place, rank)):
+        command += ["-O", f"vllm.{option}"]
     command += ["-O", "model.think=off"]  # the name of a trained model tells no family of models
     return shlex.join([*command, "-o", "run.jsonl"])

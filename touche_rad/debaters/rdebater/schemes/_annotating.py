@@ -193,8 +193,7 @@ class SchemeAnnotator:
             for scheme in Scheme:
                 named_scheme = named_fields[scheme.name.lower()]
                 if named_scheme:
-                    words = clean(named_scheme.reason).split()[:REASON_WORDS]
-                    reasons[scheme] = " ".join(words)
+                    reasons[scheme] = " ".join(clean(named_scheme.reason).split()[:REASON_WORDS])
             if not reasons:
                 return Annotation()
             annotation = {scheme.value: {"reason": reason} for scheme, reason in reasons.items()}
