@@ -53,8 +53,9 @@ def test_a_user_who_changes_the_topic_for_good_is_followed() -> None:
 def test_the_answers_of_the_debater_lead_nowhere() -> None:
     index = BothSides()
     candidates(index, ABOLISH, ANSWER, "No shop needs it.")
-    assert index.searched
-    assert not any("tracks" in query for _, query, _ in index.searched)
+    to_find_its_citation = ("text", ANSWER, 2)
+    assert [row for row in index.searched if "tracks" in row[1]] == [to_find_its_citation]
+    assert len(index.searched) > 1
 
 
 def test_messages_between_the_first_and_the_last_one_find_candidates() -> None:

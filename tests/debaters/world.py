@@ -17,6 +17,7 @@ from touche_rad.plugins import Services, find
 from touche_rad.text import count_words
 
 PENNY = "Should the penny be abolished?"
+NIGHT = "Should night trains replace short flights?"
 
 
 def argument(number: int, topic: str, attacks: str, supports: str, text: str) -> Argument:

@@ -316,9 +316,10 @@ def test_no_option_of_a_plugin_names_a_file_outside_the_folder_of_a_plan(
                 place.mkdir(parents=True)
                 if option == "prompts":
                     shutil.copy(next(iter(prompt_files(plugin.factory).values())), place)
+                problem = "a prompt file is a program" if option == "prompts" else " is outside"
                 value = f"nli:{place}" if "nli:" in about else place
                 for call in calls_of_plans(line, change.format(f"{name}({option}={value})")):
-                    assert f"{place} is outside" in touche_rad(*call, code=2).error
+                    assert str(place) in touche_rad(*call, code=2, err=problem).error
                     refused += 1
     assert refused > 0
 

@@ -101,7 +101,8 @@ def refuse_files_outside(
 ) -> None:
     """Raise an error if a plan names a file or folder outside its folder, or a link leads there.
 
-    The plan may be a stranger's, and what it names may be sent to its servers. Models may be files,
+    The plan may be a stranger's, and what it names may be sent to its servers. Prompt files of a
+    stranger can take any time and memory. Models may be files,
     such as `scripted:FILE`; options of plugins may name files that extend others.
     """
     named = [*paths]
@@ -112,7 +113,9 @@ def refuse_files_outside(
     for part in chain.from_iterable(map(with_named, plugins)):
         named += [path for _, path in named_files(part)]
         if part.prompts:
-            named.append(part.prompts)
+            raise InputError(
+                plan, f"{part.prompts}: a prompt file is a program: confirm with --trust"
+            )
         place = part.folder
         profile = str(dict(part.options).get("profile"))
         while profile.endswith(PROFILE_FILE):
