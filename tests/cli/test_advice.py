@@ -26,6 +26,7 @@ COMMANDS = {
     "judge debates.jsonl -j length": "",
     "judge simulations.jsonl -i index": "claims.tsv",
     "judge answers.jsonl -i index": "",
+    "judge shuffled.jsonl -i index": "claims.tsv",
 }
 """Commands, and with what their run is compared if it is not their input."""
 DAMAGES = (
@@ -53,6 +54,8 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         "respond debates.jsonl -i index -o answers.jsonl",
     ):
         touche_rad(words, cwd=folder)
+    first, *rest = (folder / "simulations.jsonl").read_text().splitlines()
+    write_lines(folder / "shuffled.jsonl", [*rest, first])
     return folder
 
 
@@ -62,39 +65,16 @@ def test_each_advised_command_works_as_typed(inputs: Path, command: str, damage:
     shutil.copytree(inputs, "in puts")
     folder = Path("elsewhere")
     folder.mkdir()
-    run = Path("in puts/run.jsonl")
-    touche_rad(command, "-o", "run.jsonl", cwd=run.parent)
-    damage_lines(run, damage)
-    source = COMMANDS[command] or command.split()[1]
-    follow_advice(f"'../in puts/run.jsonl' --input '../in puts/{source}'", folder)
-
-
-@pytest.mark.parametrize("damage", DAMAGES)
-@pytest.mark.parametrize("place", ["", "../verdicts/"])
-def test_advice_on_verdicts_on_damaged_debates_ends(inputs: Path, place: str, damage: str) -> None:
-    """Their debates get the order of the claims, also where `check` may not read them."""
-    shutil.copytree(inputs, "in puts")
-    Path("verdicts").mkdir()
-    damage_lines(Path("in puts/simulations.jsonl"), damage)
-    run = f"{place}run.jsonl"
-    words = "judge simulations.jsonl -i index --skip-bad -o"
-    touche_rad(words, run, cwd=Path("in puts"))
-    steps = follow_advice(f"'../in puts/{run}' --input '../in puts/claims.tsv'", Path("verdicts"))
-    runs = [words[-1] for words in steps if re.search(r"run.*jsonl$", words[-1])]
-    last = [f"../in puts/{run}", *runs][-1]
-    touche_rad("check", last, "--input", "../in puts/claims.tsv", cwd=Path("verdicts"))
-
-
-def damage_lines(run: Path, damage: str) -> None:
-    """Write the parts of a run that a damage names."""
+    # The status of verdicts elsewhere names debates that `check` does not read.
+    out = "../elsewhere/run.jsonl" if "shuffled" in command else "run.jsonl"
+    run = Path("in puts", out)
+    touche_rad(command, "-o", out, cwd=Path("in puts"))
     first, *rest = run.read_text().splitlines()
     parts = {"first": [first], "rest": rest, "lost": ["{}"], "nonsense": ["nonsense"]}
     write_lines(run, [line for part in damage.split() for line in parts[part]])
-
-
-def follow_advice(words_of_check: str, folder: Path) -> list[list[str]]:
-    """Type each advised command once, and return all: the last ones have a valid run."""
-    steps = [shlex.split(f"check -i '../in puts/index' {words_of_check}")]
+    source = COMMANDS[command] or command.split()[1]
+    check = f"check '../in puts/{out}' -i '../in puts/index' --input '../in puts/{source}'"
+    steps = [shlex.split(check)]
     for words in steps:  # it grows
         ended = touche_rad(*words, cwd=folder, code=None)
         advised = re.findall("^(?:next: |  +)touche-rad (.*)$", ended.out + ended.err, re.M)
@@ -102,7 +82,8 @@ def follow_advice(words_of_check: str, folder: Path) -> list[list[str]]:
         steps += map(shlex.split, advised)
     assert len(set(map(tuple, steps))) == len(steps)
     assert "--replace" not in str(steps)
-    return steps
+    *_, last = re.findall(r"run(?:\.fixed|\.new)*\.jsonl", str(steps))
+    touche_rad(check.replace("run.jsonl", last), cwd=folder)
 
 
 def test_settings_of_the_environment_are_advised_as_words(

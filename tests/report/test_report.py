@@ -81,8 +81,8 @@ def test_a_run_that_lacks_a_line_shows_the_labels_of_its_own_debates() -> None:
     short = write_evaluations("short.jsonl", debates[1:], 0.1)
     labels = Path("labels.jsonl")  # without the debates beside it
     labels.write_bytes(LABELS.read_bytes())
-    turns = [("U", "S.", "t")] * 4  # as many debates, but not those of the labels
-    other = write_evaluations("a.jsonl", [make_debate(*turns)] * len(debates))
+    # As many debates, but not those of the labels.
+    other = write_evaluations("a.jsonl", [make_debate(("U", "S.", "t"))] * 20)
     page = report_page([other, complete, short], labels=labels)
     expected = []
     for turns in files.read_labels(LABELS):

@@ -121,4 +121,7 @@ def test_labels_that_are_no_random_sample_are_named(chosen: bool) -> None:
 
 
 def test_labels_without_a_label_cannot_correct() -> None:
+    run, labels = write_study(labelled=1)
+    labels.write_text(labels.read_text().replace(": 1", ": null"))
+    touche_rad("score --correct", run, labels, out="–: F1 is of answers yes or no")
     touche_rad("score --correct", *write_study(labelled=0), code=2, err="labels.jsonl")

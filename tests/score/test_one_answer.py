@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 
 from tests.demo import CLAIMS, DEBATES, LABELS
-from tests.records import write_lines, write_records
+from tests.records import write_lines
 from tests.report.makers import Page
 from tests.terminal import touche_rad
-from touche_rad import files, frames
-from touche_rad.debate import Maxim
-from touche_rad.files.labels import digests
+from touche_rad import frames
 
 
 def damage(run: Path) -> None:
@@ -139,28 +137,6 @@ def test_missing_and_lost_debates_are_counted_alike(debaters: Path) -> None:
         assert [row[-1] for row in report["files"]["rows"]] == [0, 1, 2][: len(words)]
         badges = [text for text, _ in report["badges"].values()]
         assert all("1 missing or lost debate" in text for text in badges)
-
-
-def test_a_run_without_labels_has_the_same_debates_and_faults(debaters: Path) -> None:
-    """That it is not scored is said in addition."""
-    labels = []
-    for name, label in (("whole", 1), ("second", None)):
-        for debate in files.read_debates(debaters / f"played/{name}.jsonl"):
-            words = digests(debate)
-            labels.append([{**dict.fromkeys(Maxim, label), "words": text} for text in words])
-    truth = write_records("labels.jsonl", *labels)
-    runs = [debaters / f"{name}.jsonl" for name in ("whole", "short", "lost")]
-    pages = []
-    for options in ((), ("--labels", truth)):
-        ended = touche_rad("report -o page.html --replace", *runs, *options, code=None)
-        report = Page("page.html").data["report"]
-        badges = {run: text for run, (text, _) in report["badges"].items()}
-        rows = report["files"]["rows"][: len(runs)]
-        pages.append((report["claims"], report["lengths"], badges, rows))
-    assert pages[0] == pages[1]
-    assert report["warnings"][0] == "not scored: short, lost"
-    assert "which count as no: short 1, lost 1" in ended.err
-    assert ended.code == 1
 
 
 def test_debates_that_two_runs_lost_in_different_places_count_in_both(debaters: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import json
 import shutil
+from itertools import chain
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -81,6 +82,23 @@ def test_debaters_are_ranked_by_the_labels_on_their_turns() -> None:
     check_screen("score.people", touche_rad(words))
     for row in csv.DictReader(touche_rad(words, "--csv").out.splitlines()):
         assert [row["turns"], row["labelled"], row["mean_unsettled"]] == ["60", "60", ""]
+
+
+def test_a_run_without_a_label_has_the_same_debates_and_faults_in_a_report() -> None:
+    labels = read_records("labels.jsonl")
+    for turn in chain(*labels[:CLAIMS]):  # of team2
+        turn.update(dict.fromkeys(Maxim))
+    run_file("few.jsonl", labels)
+    run_file("team2.judged.jsonl", read_records("team2.judged.jsonl")[1:])
+    pages = []
+    for options in ("", "--labels few.jsonl"):
+        words = f"report team1.judged.jsonl team2.judged.jsonl -o page.html --replace {options}"
+        ended = touche_rad(words, code=bool(options))
+        report = Page("page.html").data["report"]
+        pages.append((report["claims"], report["badges"], report["files"]["rows"][:2]))
+    assert pages[0] == pages[1]
+    assert report["warnings"] == ["not scored: team2.judged"]
+    assert "label more turns (touche-rad label RUN... -o few.jsonl goes on)" in ended.err
 
 
 def test_lost_debates_make_people_as_uncertain_as_a_judge_that_agrees() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -59,7 +60,9 @@ def test_a_defect_is_repaired(
     before = wrong.read_bytes()
     options = ("--input", source, "-i", demo_index_path)
     touche_rad("check --fix", wrong, *options, "-o", OUT, out="repaired     ")
-    touche_rad("check", OUT, *options)
+    repaired = touche_rad("check", OUT, *options).out
+    advice = touche_rad("check", wrong, *options, code=None).out
+    assert ("needs a new run" in advice) == ("by --fix" in repaired), "a verdict was missing"
     assert wrong.read_bytes() == before
     result = read_records(OUT)
     assert utterances(result) == utterances(good)
@@ -159,6 +162,10 @@ def test_a_changed_run_has_no_status_and_its_repair_says_so(runs: Path, name: st
     Path("judged.jsonl.status.json").rename(f"{name}.status.json")
     touche_rad(f"check {name} --fix -o same.jsonl", err="this is a copy")
     assert read_status("same.jsonl")["identity"]["judge"] == "grounded"
+    Path("bare").mkdir()
+    shutil.copy(run, "bare/run.jsonl")
+    equal = touche_rad("check bare/run.jsonl --fix -o equal.jsonl")
+    assert "gets no status" not in equal.err, "same.jsonl, to which it is equal, has one"
     copy_lines(run, run, 9)
     touche_rad("check", run, out="warning      1  the status beside it is of another file")
     touche_rad("score", run, err="the status beside it is of another file")

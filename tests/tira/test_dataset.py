@@ -123,8 +123,7 @@ def test_the_evaluator_counts_missing_verdicts_as_no_unless_strict(run: Path) ->
     evaluate(err="turn 1")
     assert read_measures()["quantity recall"] == 42 / 43
     write_lines(path, [*rest, first])
-    fix = "run/evaluations.jsonl --input JUDGED_DEBATES says how to"
-    evaluate("--strict", "--replace", code=2, err=fix)
+    evaluate("--strict", "--replace", code=2, err="--input JUDGED_DEBATES says how to")
 
 
 @pytest.mark.parametrize(

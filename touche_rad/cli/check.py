@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from contextlib import suppress
+from functools import partial
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
@@ -86,16 +88,14 @@ def check_command(options: CheckOptions) -> int:
     if output:
         repair = _fix(runs, output, options.source)
         runs = (output,)
-    results = [
-        check(
-            run,
-            source=options.source,
-            index=index,
-            words=options.max_words,
-            criteria=options.read_criteria(),
-        )
-        for run in runs
-    ]
+    check_run = partial(
+        check,
+        source=options.source,
+        index=index,
+        words=options.max_words,
+        criteria=options.read_criteria(),
+    )
+    results = list(map(check_run, runs))
     if options.as_json:
         rows = [result.record() for result in results]
         if repair:
@@ -125,12 +125,8 @@ def check_command(options: CheckOptions) -> int:
             if len(shown) > 1 and result.findings:
                 click.secho(f"\n{plain(result.path)}", bold=True)
             _print_findings(result)
-            if (
-                Path(result.path).exists()
-                and not result.valid
-                and (not result.kind or result.kind in _MADE_BY)
-            ):
-                _print_advice(result, options)
+            if Path(result.path).exists() and not result.valid and result.kind in ("", *_MADE_BY):
+                _print_advice(result, options, check_run)
     if not all(Path(result.path).exists() for result in results):
         return 2
     return 0 if all(result.good for result in results) else 1
@@ -139,7 +135,7 @@ def check_command(options: CheckOptions) -> int:
 def _fix(places: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     """Write the repaired run to a new file."""
     from touche_rad.files.outputs import STATUS, read_status, sha256_of, why_no_status
-    from touche_rad.files.records import path_beside, write_json, write_text
+    from touche_rad.files.records import path_beside, write_json
     from touche_rad.score.repair import repair
     from touche_rad.score.validation import runs_in
 
@@ -147,13 +143,13 @@ def _fix(places: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     if len(runs) != 1:
         raise UserError("check --fix: give one run file")
     repaired = repair(runs[0], source)
-    write_text(out, "".join(f"{line}\n" for line in repaired.lines))
+    repaired.write(out)
     status = read_status(runs[0])
     if status:  # how the run was made stays true of its copy
         write_json(
             path_beside(out, STATUS), {**status, "output": out.name, "sha256": sha256_of(out)}
         )
-    else:
+    elif not read_status(out):  # it may equal a run that has one
         say(f"{out} gets no status: {why_no_status(runs[0])}")
     return repaired
 
@@ -187,13 +183,15 @@ def _maker_of(run: Path, kind: str, index: str | None) -> list[str]:
     ]
 
 
-def _print_advice(result: Validation, options: CheckOptions) -> None:
+def _print_advice(
+    result: Validation, options: CheckOptions, check_run: Callable[[Path], Validation]
+) -> None:
     """Print the commands that repair a run, or make it again."""
     from touche_rad.errors import InputProblem
     from touche_rad.files import Kind, detect_kind
     from touche_rad.files.outputs import read_status
     from touche_rad.files.records import refuse_links_out
-    from touche_rad.score.repair import repair
+    from touche_rad.score.repair import MISSING_SCORE, repair
     from touche_rad.score.validation import (
         MENDED,
         MISSING,
@@ -231,13 +229,19 @@ def _print_advice(result: Validation, options: CheckOptions) -> None:
     # The input tells which copy is too many, and has the debates that a judge lost.
     needs_input = {TWICE, MISSING, OTHER_ORDER, InputProblem.EMPTY_RECORD}
     repaired: Collection[str] = () if usable_input else result.faults.keys() & needs_input
-    with suppress(UserError):
-        repaired = repaired or repair(path, usable_input).done
+    remaining = {*result.faults}
+    with suppress(UserError), TemporaryDirectory() as folder:
+        repair_of_run = repair(path, usable_input)
+        repaired = repaired or repair_of_run.done
+        if MISSING_SCORE not in repair_of_run.done:
+            copy = Path(folder, "run.jsonl")
+            repair_of_run.write(copy)
+            remaining = {*check_run(copy).faults, *result.unfit}
     if repaired:
         click.echo("To repair it:")
         for words in (*repairs, command_on(path, _REPAIR, source, options.index)):
             print_command(line_of(words))
-        if result.faults.keys() <= MENDED:
+        if remaining <= MENDED:
             return
     reason = "What cannot be repaired (a lost debate counts as no) needs a new run"
     if OTHER_RESPONSES in result.faults:

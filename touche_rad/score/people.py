@@ -165,7 +165,10 @@ def score_people(
         for criterion in criteria:
             if not has_label(criterion, *labels_of_run):
                 raise InputError(
-                    path, f"no turn has a label on {criterion.key} in {truth}", field=criterion.key
+                    path,
+                    f"no turn has a label on {criterion.key} in {truth}: label more turns "
+                    f"(touche-rad label RUN... -o {truth} goes on)",
+                    field=criterion.key,
                 )
         return debates
 

@@ -170,9 +170,8 @@ class Reference:
                 message += f" in debate {row.id!r}"
             if words in self._by_turn:
                 message += ": the run is in another order"
-                has_labels = files.detect_kind(self.source) is files.Kind.LABELS
-                debates = "JUDGED_DEBATES" if has_labels else self.source
-                message += how_to_repair(path, "--input", debates)
+                # The source may be labels, which are no input.
+                message += how_to_repair(path, "--input", "JUDGED_DEBATES")
             else:
                 message += ": the run is not on the labelled debates"
             raise InputError(path, message, line=row.line, field=f"simulation.userTurns[{turn}]")

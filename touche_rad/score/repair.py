@@ -21,7 +21,7 @@ from touche_rad.errors import UserError
 from touche_rad.files import Kind
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
-from touche_rad.files.records import dump, records
+from touche_rad.files.records import dump, records, write_text
 from touche_rad.files.simulations import simulation_record
 from touche_rad.score.evaluations import FILLED_IN, debate_of, object_of, objects_of, verdicts_of
 from touche_rad.score.validation import OFFICIAL, CollectedErrors, read_inputs
@@ -37,6 +37,10 @@ class Repair:
     lines: list[str] = field(default_factory=list)
     done: Counter[str] = field(default_factory=Counter)
     """How often each kind of defect was repaired."""
+
+    def write(self, path: Path) -> None:
+        """Write the lines to a file."""
+        write_text(path, "".join(f"{line}\n" for line in self.lines))
 
 
 def repair(run: Path, source: Path | None = None) -> Repair:
@@ -77,6 +81,7 @@ def repair(run: Path, source: Path | None = None) -> Repair:
 
 
 REPLACED: Final = "a line that cannot be read replaced"
+MISSING_SCORE: Final = "a missing score written as no"
 FILLED: Final = "an empty record replaced by the lost debate"
 _Key = tuple[str, ...]
 """By what a debate is found: the digests of its texts, or the claim if it was to be played."""
@@ -218,7 +223,7 @@ def _mend_verdicts(row: Record, result: Repair) -> None:
         if score is None:
             fallback = {"score": 0, "explanation": FILLED_IN, FALLBACK: FILLED_IN}
             turn[title] = {**(verdict or {}), **fallback}
-            result.done["a missing score written as no"] += 1
+            result.done[MISSING_SCORE] += 1
         elif isinstance(verdict, dict) and isinstance(score, str) and _NUMBER.fullmatch(score):
             verdict["score"] = float(score)
             result.done["a score in quotes written as a number"] += 1

@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Literal
+from typing import Any, Final, Literal
 
 from pydantic import Field
 
@@ -69,6 +69,11 @@ _CORRECTED: Columns = {
     "{f1:.3f}": "F1",
     "[{f1_low:.3f}, {f1_high:.3f}]": INTERVAL,
 }
+
+_WITHOUT_F1: Final = (
+    "–: F1 is of answers yes or no, and needs a label where the judge says yes and one where it "
+    "says no"
+)
 
 
 class YesRow(FrozenRecord):
@@ -154,6 +159,8 @@ class ShareReport(Report):
             if self.is_corrected:
                 yield [f"{run}: {counts}"]
                 yield table(_CORRECTED, rows)
+                if None in [row.f1 for row in rows[1:]]:  # the mean has none
+                    yield [_WITHOUT_F1]
             elif len(self.runs) == 1:
                 columns = {"{maxim}": counts, "{yes:.3f}": self.measure, SHORT_INTERVAL: INTERVAL}
                 yield table(columns, rows)

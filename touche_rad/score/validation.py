@@ -167,9 +167,8 @@ class Validation:
         reasons = [] if self.valid else ["not valid"]
         if self.unfit:
             reasons.append(UNFIT + "; ".join(self.unfit))
-        if reasons:
-            return "; ".join(reasons)
-        return "valid" if self.official else "valid, but not a file to upload"
+        is_valid = "valid" if self.official else "valid, but not a file to upload"
+        return "; ".join(reasons) or is_valid
 
     @property
     def counts(self) -> str:
