@@ -281,7 +281,7 @@ def test_fallback_answers_are_named() -> None:
         "score late.j.jsonl",
         "report late.j.jsonl -o late.html",
     ):
-        ended = touche_rad(call, err="1 of 20 answers are empty", mixed=True)
+        ended = touche_rad(call, err=": 1 of 20 answers are empty", mixed=True)
         assert "1 of 20 answers are fall" in ended.err
         finding = {"judge": -1, "score": 0}.get(call.split()[0])
         shown, _, _ = ended.out.partition("next: ")
