@@ -339,7 +339,7 @@ def test_health_and_the_log_at_the_end_count_answers_verdicts_and_fallbacks(
     assert causes[0].startswith("debater scripted failed: KeyError: 'nothing'")
     assert causes[1].startswith("judge strict failed: KeyError: 'no score'")
     assert [health[name] for name in counts] == [2, 1, 2, 1, causes[1]]
-    (record,) = [record for record in caplog.records if record.name == "touche_rad.serve.app"]
+    (record,) = [record for record in caplog.records if record.name == "touche_rad"]
     assert record.levelname == "WARNING"
     counts = "answers 2 (fallbacks 1), verdicts by POST 2 (fallbacks 1)"
     assert record.message == f"ended: {counts} {causes[1]}"
