@@ -27,6 +27,7 @@ COMMANDS = {
     "judge simulations.jsonl -i index": "claims.tsv",
     "judge answers.jsonl -i index": "",
     "judge shuffled.jsonl -i index": "claims.tsv",
+    "judge twice.jsonl -i index": "claims.tsv",
 }
 """Commands, and with what their run is compared if it is not their input."""
 DAMAGES = (
@@ -56,6 +57,7 @@ def inputs(tmp_path_factory: pytest.TempPathFactory) -> Path:
         touche_rad(words, cwd=folder)
     first, *rest = (folder / "simulations.jsonl").read_text().splitlines()
     write_lines(folder / "shuffled.jsonl", [*rest, first])
+    write_lines(folder / "twice.jsonl", [first, *rest, first])
     return folder
 
 
@@ -84,6 +86,18 @@ def test_each_advised_command_works_as_typed(inputs: Path, command: str, damage:
     assert "--replace" not in str(steps)
     *_, last = re.findall(r"run(?:\.fixed|\.new)*\.jsonl", str(steps))
     touche_rad(check.replace("run.jsonl", last), cwd=folder)
+
+
+def test_of_debates_that_were_judged_twice_the_debates_are_repaired_first(inputs: Path) -> None:
+    shutil.copy(inputs / "twice.jsonl", ".")
+    shutil.copy(inputs / "claims.tsv", "CLAIMS")
+    touche_rad("judge twice.jsonl -j length -o run.jsonl")
+    advised = touche_rad("check run.jsonl", code=1).out.partition("To repair it:\n")[2]
+    first, second = re.findall("touche-rad (check .*)", advised)
+    assert "judge" not in advised
+    touche_rad(first)
+    touche_rad(second)
+    touche_rad("check run.fixed.jsonl")
 
 
 def test_settings_of_the_environment_are_advised_as_words(

@@ -74,7 +74,11 @@ def test_under_tira_no_argument_is_needed(verb: str, source: Path, output: str, 
 
 @pytest.mark.parametrize(
     ("folder", "fix"),
-    [("none", "check its path"), (str(DEBATES), "give its folder"), (".", "give the folder")],
+    [
+        ("none", "check its path"),
+        (str(DEBATES), "give a folder that has this run alone"),
+        (".", "give the folder"),
+    ],
 )
 def test_a_wrong_folder_of_tira_is_explained(folder: str, fix: str) -> None:
     touche_rad("judge", env={"inputDataset": folder, "outputDir": "out"}, code=2, err=fix)

@@ -13,7 +13,7 @@ import pytest
 
 from tests.cases import with_cases
 from tests.demo import CLAIMS, DEBATES
-from tests.records import END_OF_RUN, change_parts, copy_lines, read_records
+from tests.records import END_OF_RUN, change_parts, copy_lines, read_records, write_records
 from tests.score.makers import run_file, simulations_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
@@ -119,13 +119,31 @@ def test_a_debate_that_is_there_twice_is_named(lines: list[str]) -> None:
     run, source = Path("run"), Path("source")
     run.write_text("".join([*lines[:4], *lines[3:]]))
     twice = [(5, "line 5 repeats line 4")]
-    assert findings(run) == twice
+    unsure = "line 5 repeats line 4, which is right only if the input has it twice: --input"
+    assert findings(run) == [(5, unsure)]
     assert findings(run, "--input", CLAIMS)[1:] == twice
     source.write_text("".join([*CLAIM_LINES[:5], *CLAIM_LINES[4:]]))
     touche_rad("check", run, code=1, out="a debate is given twice")
     touche_rad("check", run, "--input", source)  # the input has it twice, too
     source.write_text(f"{CLAIM_LINES[0]}Cats purr.\tbase\n")
     touche_rad("check", run, "--input", source, code=1, out="of its 11: check --input")
+
+
+def test_recorded_debates_may_be_the_claims_of_a_judged_run(runs: Path) -> None:
+    """A simulated user takes their claims only."""
+    messages = [{"role": "user", "content": "U."}, {"role": "assistant", "content": "S."}]
+    recorded = [
+        {"id": str(at), "claim": line.split("\t")[0], "simulated_debate": messages}
+        for at, line in enumerate(CLAIM_LINES[1:])
+    ]
+    source = write_records("recorded.jsonl", *recorded)
+    lines = (runs / "evaluations.jsonl").read_text().splitlines(True)
+    run = Path("run.jsonl")
+    run.write_text("".join(lines))
+    touche_rad("check", run, "--input", source, out="evaluations, 10 lines: valid\n")
+    run.write_text("".join(lines[1:]))
+    lacking = touche_rad("check", run, "--input", source, code=1, out="a debate is missing")
+    assert f"judge {source}" not in lacking.out
 
 
 def test_a_missing_debate_is_named(lines: list[str]) -> None:

@@ -208,7 +208,8 @@ def _print_advice(
     )
     repairs: list[list[str]] = []
     claims = options.source
-    if not (claims and verb == "judge" and detect_kind(claims) is Kind.CLAIMS):
+    has_claims = result.has_claims_as_input or (claims and detect_kind(claims) is Kind.CLAIMS)
+    if not (has_claims and verb == "judge"):
         source = str(claims or source)
         claims = None
     debates = Path(source)
@@ -220,9 +221,9 @@ def _print_advice(
             refuse_links_out(path.parent, [debates])
         judged = check(debates, source=claims, words=0)
         usable_input = debates if debates.is_file() else None
-    if claims and not (usable_input and judged.valid):
+    if TWICE in judged.faults or (claims and not (usable_input and judged.valid)):
         # The judged debates, which may not be read here, get the order of the claims first.
-        repairs = [command_on(debates, _REPAIR, claims, options.index)]
+        repairs = [command_on(debates, _REPAIR, claims or "CLAIMS", options.index)]
         source = repairs[0][-1]
         usable_input = None
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import product, starmap
 from operator import ne
@@ -69,7 +70,8 @@ def repair(run: Path, source: Path | None = None) -> Repair:
             value = {}  # a lost debate
         rows.append(value)
     if source:
-        rows = _arrange(rows, _inputs(source, is_judged), result, is_judged)
+        inputs = read_inputs(source, files.BadLines(skip=True), map(debate_of, rows))
+        rows = _arrange(rows, _keyed(inputs, is_judged), result, is_judged)
     _mend_ids(rows, result)
     for row in filter(None, rows):
         _mend_simulation(row, result)
@@ -88,9 +90,8 @@ _Key = tuple[str, ...]
 NO_CLAIM: Final = ("",)
 
 
-def _inputs(source: Path, is_judged: bool) -> list[tuple[_Key, Record]]:
+def _keyed(debates: Sequence[Debate], is_judged: bool) -> list[tuple[_Key, Record]]:
     """Return the key of each debate of the input, and its line where the run lost it."""
-    debates = read_inputs(source, files.BadLines(skip=True))
     if is_judged:
         return [(digests(debate), simulation_record(debate)) for debate in debates]
     return [((debate.claim,), {}) for debate in debates]

@@ -127,6 +127,8 @@ class Validation:
     """Those that are fallbacks, as their lines say, or else the status."""
     empty: int = 0
     """Answers without a text."""
+    has_claims_as_input: bool = False
+    """Whether the input has only the claims of the debates."""
 
     @property
     def replaced(self) -> dict[Result, tuple[int, int]]:
@@ -367,7 +369,10 @@ def check(
             # The input may have a claim twice.
             claim = debate.claim
             if claims[earlier] != claim or of_input[claim] < of_run[claim]:
-                result.add(number, TWICE, f"line {number} repeats line {earlier}")
+                message = f"line {number} repeats line {earlier}"
+                if not source:
+                    message += ", which is right only if the input has it twice: --input"
+                result.add(number, TWICE, message)
     _add_fallbacks(result, run, lines)
     result.findings.sort(key=lambda issue: issue.line or 0)
     return result
@@ -489,11 +494,23 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
     return is_lost
 
 
-def read_inputs(source: Path, bad: files.BadLines) -> list[Debate]:
-    """Read the debates of a run's input, or its claims; a lost debate keeps its place."""
-    if files.detect_kind(source) is Kind.CLAIMS:
+def read_inputs(
+    source: Path, bad: files.BadLines, run: Iterable[Debate] | None = None
+) -> list[Debate]:
+    """Read the debates of a run's input, or its claims; a lost debate keeps its place.
+
+    Of recorded debates, a simulated user takes the claims only: no debate of the run begins as one
+    of them.
+    """
+    kind = files.detect_kind(source)
+    if kind is Kind.CLAIMS:
         return list(files.read_claims(source, bad))
-    return [debate for debate, _ in files.read_views(source, bad, keep_lost=True)]
+    debates = [debate for debate, _ in files.read_views(source, bad, keep_lost=True)]
+    if run is not None and kind is Kind.ANNOTATED:
+        beginnings = {debate.thesis for debate in run}
+        if beginnings.isdisjoint(debate.thesis for debate in debates):
+            debates = [debate.replace(turns=()) for debate in debates]
+    return debates
 
 
 def _compare_with_input(
@@ -505,7 +522,8 @@ def _compare_with_input(
     claim, or whose debate cannot be read, has the debate of its place, if no other line has it.
     """
     bad = files.BadLines(skip=True)
-    inputs = read_inputs(source, bad)
+    inputs = read_inputs(source, bad, debates.values())
+    result.has_claims_as_input = not any(debate.turns for debate in inputs)
     if bad.count:
         result.add(
             None,

@@ -35,7 +35,7 @@ def find_input(folder: Path, kinds: Collection[Kind], *, may_link: bool = False)
     if not folder.is_dir():
         problem = "it does not exist: check its path"
         if folder.exists():
-            problem = f"it is a file: give its folder, {folder.resolve().parent}"
+            problem = "it is a file: give a folder that has this run alone"
         raise UserError(f"{folder}: expected a folder with {wanted}, but {problem}")
     fitting = []
     unreadable = ""
