@@ -300,7 +300,7 @@ def _preparations(
     root = repository.resolve()
     if not any((folder / ".git").exists() for folder in (root, *root.parents)):
         yield shlex.join([*git, "init"])
-    yield shlex.join([*git, "add", "--all", "."])
+    yield shlex.join([*git, "add", "--all", "."]) + "  # the client wants a clean folder"
     yield shlex.join([*git, "commit", "-m", "Submission"])
     if any(software.forward for software in entries.values()):
         url, _, model = (options.model or "").partition("#")
