@@ -217,7 +217,7 @@ def next_step(*steps: str | Sequence[object]) -> None:
     if context and getattr(context.find_root().obj, "is_step", False):
         return
     for number, step in enumerate(steps):
-        line = step if isinstance(step, str) else shell_words("touche-rad", *step)
+        line = step if isinstance(step, str) else line_of(step)
         # A command that is wrapped cannot be copied.
         if number:
             say(f"      {line}", wraps=False)
