@@ -362,7 +362,7 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
     assert {row["run"]: row["value"] for row in board["rows"]} == pytest.approx(means)
 
 
-def test_reports_rank_as_score_does_whatever_the_order_of_the_debates() -> None:
+def test_reports_rank_as_score_does_whatever_the_order_and_the_way_debates_are_lost() -> None:
     runs = ("team2.judged.jsonl", "team1.judged.jsonl", "labels.jsonl")
     truth = (*runs[1:], "--debates", "team1.jsonl")
 
@@ -375,7 +375,7 @@ def test_reports_rank_as_score_does_whatever_the_order_of_the_debates() -> None:
             assert ranks == [(f"team1{kind}", 1), (f"team2{kind}", 2)]
             assert board["rows"][0]["value"] == pytest.approx(LABELS["team1"].mean())
             result.append(board)
-        for words in (truth, (*truth, "--correct"), runs[:1], runs[:2], (*runs, "--correct")):
+        for words in (truth, (*truth, "--correct"), truth[:1], runs[:2], (*runs, "--correct")):
             report = score(*words)
             result += [report["rows"], report.get("comparisons")]
         return result
@@ -384,10 +384,11 @@ def test_reports_rank_as_score_does_whatever_the_order_of_the_debates() -> None:
     copies = [
         {**lines[0], "userTurnsEvaluations": lines[at]["userTurnsEvaluations"]} for at in (1, 2, 3)
     ]
-    run_file("team2.judged.jsonl", [*lines, *copies])
+    run_file("team2.judged.jsonl", [*lines[:5], {}, {}, *lines[7:], *copies])
+    run_file("team2.jsonl", [{}, *read_records("team2.jsonl")[1:]])
     before = figures()
     for path in Path().glob("*.jsonl"):
-        lines = read_records(path)
+        lines = [line for line in read_records(path) if line]
         Random(path.name).shuffle(lines)
         run_file(path, lines)
     assert figures() == before

@@ -236,7 +236,7 @@ def people_report(
         expected = expected_of[run]
         shares = {share: correction.judged_turns(share, turns) for share in shares_of_criteria}
         if not turns and expected.any():
-            draws = resampled_sums(0 * expected, samples, seed)
+            draws = resampled_sums(0 * expected[expected > 0], samples, seed)
             figures[tag] = with_mean(dict.fromkeys(shares, Measured(0.0, draws)))
             continue
         if not all(sample.labelled.any() for sample in shares.values()):
@@ -255,7 +255,8 @@ def people_report(
             in_order = mean.parts[own_order(topics, run, expected)]
             draws = own_draws = None
             if sample.labelled_debates >= FEWEST_FOR_INTERVAL:
-                draws = correction.draw(mean, mean.parts, samples, seed)
+                # A claim that no run must have would change the samples.
+                draws = correction.draw(mean, mean.parts[expected > 0], samples, seed)
                 own_draws = correction.draw(mean, in_order, samples, seed)
             of_run[share] = Measured(mean.value, draws)
             in_own_order[share] = Measured(

@@ -199,7 +199,10 @@ def count_verdicts(
             if len(group) < largest[0] or largest[0] in largest[1:]:
                 problems[name, OTHER_DEBATES] = debates[run]
             totals[:, run] = most
-    return counts, sizes, problems
+    # How a run lost what others have does not change the number of claims.
+    is_expected = totals.any(axis=(1, 2))
+    is_expected[: len(topics)] = True
+    return counts[is_expected], sizes, problems
 
 
 def own_order(topics: Sequence[ClaimTopic], run: int, expected: Floats) -> list[int]:
