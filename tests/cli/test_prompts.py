@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.models.by_schema import roles_of
-from tests.records import write_records
 from tests.terminal import touche_rad
 from touche_rad.plugins import find
 
@@ -51,14 +50,6 @@ def test_a_plugin_that_sends_the_prompts_of_others_shows_them() -> None:
 
 def test_an_option_of_the_model_is_refused_because_none_is_called() -> None:
     touche_rad("prompts zsl -O model.max_tokens=9", code=2, err="-O")
-
-
-def test_text_of_a_debate_cannot_control_the_terminal() -> None:
-    path = "debates.jsonl"
-    debate = {"messages": [{"role": role, "content": "No \x1b[2J way"} for role in ROLES]}
-    write_records(path, debate)
-    shown = touche_rad("prompts zsl", path, out="way")
-    assert "\x1b[2J" not in shown.out
 
 
 OWN = """

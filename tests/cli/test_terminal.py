@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.demo import CLAIMS, DEBATES
-from tests.records import read_status, write_records
+from tests.records import read_status
 from tests.retrieval.small import changes_that_doctor_notices
 from tests.screens import check_messages, check_screen
 from tests.terminal import touche_rad
@@ -179,26 +179,6 @@ def test_doctor_notices_a_changed_byte_of_an_index(demo_index_path: Path) -> Non
     index = shutil.copytree(demo_index_path, "index")
     assert changes_that_doctor_notices(index)
     assert "search works" in touche_rad("doctor -i", index).out
-
-
-def test_nothing_that_is_printed_controls_the_terminal() -> None:
-    evil = "\x1b[2J\x1b]0;title\x07"
-    missing = touche_rad("respond", f"{evil}no.jsonl", "-o", "out.jsonl", code=2)
-    collection = "arguments.jsonl"
-    argument = {
-        "id": f"1{evil}",
-        "text": f"Zoos {evil}fund rangers.",
-        "attacks": "Zoos should be closed.",
-    }
-    write_records(collection, argument)
-    index = "index"
-    touche_rad("index", collection, "-o", index)
-    answered = touche_rad(
-        "respond --say", f"Zoos should be closed. {evil}", "-i", index, "-d", "verbatim"
-    )
-    assert "fund rangers" in answered.out
-    for shown in (missing.err, answered.out, answered.err):
-        assert all(letter == "\n" or letter.isprintable() for letter in shown)
 
 
 @pytest.mark.parametrize("columns", ["60", "80", "140"])

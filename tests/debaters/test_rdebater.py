@@ -167,14 +167,6 @@ def test_the_chain_is_made_of_the_union_of_the_predicates(server: Scripted) -> N
 # The lean profile
 
 
-def test_a_lean_turn_reads_annotates_drafts_and_checks(server: Scripted) -> None:
-    trace = lean(server)
-    assert called(server) == ["Reading", "Together", "Draft", "Check"]
-    assert trace["calls"] == 4
-    assert trace["accepted"] is True
-    assert trace["stop"] == "accepted"
-
-
 def rejecting() -> dict[str, Any]:
     """A model that accepts nothing and always writes something else."""
     texts = ({**NEVER_GOOD, "utterance": f"{'No. ' * number}{BETTER}"} for number in range(9))

@@ -30,7 +30,6 @@ from touche_rad.runs import judging
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
 
-NAMES = ("zsl", "fsl1", "fsl2", "analysis1", "analysis3", "analysis5", "best")
 DEBATE = Debate(**read_cases("judges/three_turns.json"))
 ALL_NO = dict.fromkeys(("quantity", "quality", "relation", "manner"), "no")
 ANSWERS: dict[str, Any] = {
@@ -95,13 +94,6 @@ def test_however_many_debates_are_judged_at_once_a_turn_is_one_call(
     anyio.run(at_once)
     assert called(server).count("Answer") == 60
     assert len(server.asked) == 60 + reasons
-
-
-@pytest.mark.parametrize("name", NAMES)
-def test_the_lean_profile_asks_once_a_turn(server: Scripted, name: str) -> None:
-    verdicts = judge_second(server, name)
-    assert [schema for schema in called(server) if schema != "Reasons"] == ["Answer"]
-    assert scores_of(verdicts) == {0.0}
 
 
 @pytest.mark.parametrize(("profile", "times"), [("lean", 1), ("paper", 2)])

@@ -73,11 +73,6 @@ def test_the_identity_names_what_was_set() -> None:
     assert plugin.configure({"loud": "yes", "times": "5"}).tag == "parrot(loud=true,times=5)"
 
 
-def test_a_plugin_may_ask_for_an_index() -> None:
-    with expect_error("-i DIR"):
-        Services().need_index("parrot")
-
-
 def test_a_plugin_is_not_created_without_what_it_needs() -> None:
     _register()
     with expect_error(r"parrot.*-i DIR"):

@@ -10,7 +10,7 @@ from typing import Any
 import anyio
 import pytest
 
-from tests.records import read_json, read_records
+from tests.records import read_json, read_records, write_records
 from tests.refusals import expect_error
 from tests.runs import fakes
 from tests.runs.test_runs import write_simulations
@@ -299,20 +299,10 @@ def test_a_judge_cannot_say_that_its_verdict_is_a_fallback() -> None:
 
 
 def test_equal_views_are_judged_once() -> None:
-    source = Path("twice.jsonl")
-    line = json.dumps(
-        {
-            "id": "x",
-            "claim": "c",
-            "description": "",
-            "simulated_debate": [
-                {"role": "user", "content": "Hello", "arguments": None},
-                {"role": "assistant", "content": "No", "arguments": []},
-            ],
-        }
-    )
-    source.write_text(f"{line}\n{line}\n")
+    words = (("user", "Hello"), ("assistant", "No"))
+    messages = [{"role": role, "content": content} for role, content in words]
+    debate = {"id": "x", "messages": messages}
     plugin = Giving(four_verdicts())
-    judge_file(source, plugin, workers=1)
+    judge_file(write_records("twice.jsonl", debate, debate), plugin, workers=1)
     assert len(plugin.views) == 1
     assert len(read_records("evaluations.jsonl")) == 2

@@ -121,13 +121,6 @@ def test_answers_without_reasoning_are_left_out_and_the_way_out_is_told() -> Non
         learn("quoted.jsonl")
 
 
-def test_reasoning_beside_a_response_is_taken() -> None:
-    response = Response(content="The penny stays.", arguments=(), extra={"reasoning": "MINE"})
-    Path("run.jsonl").write_text(files.response_line(ASKED, 1, response) + "\n")
-    (record,) = learn("run.jsonl")
-    assert json.loads(last_message(record))["reasoning"] == "MINE"
-
-
 def contest(**fields: Any) -> Contest:
     """Two debaters on the penny, each citing what it says."""
 

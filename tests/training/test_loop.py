@@ -25,7 +25,6 @@ from tests.terminal import touche_rad
 from tests.training.player import write_launcher
 from touche_rad.debaters.inspiredebate.training.model import load_tokenizer
 from touche_rad.models._vllm import PYTHON
-from touche_rad.papers.training_loop import load_loop, split_topics
 
 PLAN = """
 topics = "claims.tsv"
@@ -67,16 +66,6 @@ def test_a_dry_run_has_a_heading_for_each_round_and_the_costs_of_each_game(plan:
     assert counts == ["1", "2", "3", "2", "3", "2"]
     assert len(re.findall(r"^calls: [1-9]", ended.out, re.MULTILINE)) == len(counts)
     assert not Path("out").exists()
-
-
-def test_few_topics_are_shared_by_the_sizes_of_the_plan(plan: Path) -> None:
-    parts = split_topics(load_loop(plan))
-    assert {name: len(topics) for name, topics in parts.items()} == {
-        "sft": 1,
-        "debate": 3,
-        "test": 1,
-    }
-    assert len({topic.claim for topics in parts.values() for topic in topics}) == 5
 
 
 def test_a_plan_needs_a_topic_for_each_part(plan: Path) -> None:

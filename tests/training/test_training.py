@@ -88,21 +88,6 @@ def test_the_card_tells_data_by_digest_and_how_to_play(fine_tuned: TrainingFolde
     assert f"-m vllm:{fine_tuned.adapter}" in card
 
 
-def test_the_adapter_makes_what_it_was_trained_on_likely(
-    fine_tuned: TrainingFolder, tiny: Path
-) -> None:
-    chat = [
-        {"role": "user", "content": "No trams!"},
-        {"role": "assistant", "content": "Towns live by trams."},
-    ]
-    tokenizer, recipe = load_tokenizer(str(tiny)), AdapterRecipe(base=str(tiny))
-
-    def likelihood(adapter: str) -> float:
-        return log_likelihood(load_model(recipe, adapter), tokenizer, chat)[0]
-
-    assert likelihood(str(fine_tuned.adapter)) > likelihood("") + 1
-
-
 def test_preferences_are_learnt_for_motions_that_were_held_out(preferring: TrainingFolder) -> None:
     """Which word is preferred hangs on the prompt: a model that ignores it is right half the time."""
     finished = report(preferring)

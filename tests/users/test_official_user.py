@@ -120,14 +120,6 @@ def test_a_fault_is_tried_again_and_one_that_stays_gives_a_fallback(
     assert [url(server) in cause for cause in causes] == [False, True, False]
 
 
-@pytest.mark.parametrize("status", [301, 400, 401, 404, 422])
-def test_a_refusal_is_not_asked_again(server: Scripted, stage: Stage, status: int) -> None:
-    server.always = fails(status, Location="http://127.0.0.1:1/elsewhere")
-    played = stage.play(url(server), code=None)
-    assert len(server.asked) == 1
-    assert f"BadRequest: {url(server)}: {status}" in played.user_fallbacks[0]
-
-
 def test_nobody_there_stops_the_run_before_it_begins(
     stage: Stage,
 ) -> None:

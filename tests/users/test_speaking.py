@@ -14,7 +14,7 @@ from tests.runs.fakes import ARGUMENTS, SmallIndex
 from touche_rad.calls import CallContext, Caller, current_context
 from touche_rad.debate import Debate, Hit, Response
 from touche_rad.errors import OptionError
-from touche_rad.events import Event, EventKind
+from touche_rad.events import EventKind
 from touche_rad.users import RuleUser, Speaker, parse_user
 
 CLAIM = Debate(id="d", claim="Zoos should be closed")
@@ -123,14 +123,6 @@ def test_the_occasion_says_who_speaks_in_which_turn_and_until_when() -> None:
     assert second.caller.plugin == "user Saying"
     assert second.caller.turn == 0
     assert second.deadline is None
-
-
-def test_words_are_bounded_only_where_a_bound_is_given() -> None:
-    long = "Six words are in this sentence. " * 30
-    assert speak(Saying(long)).events == ()
-    cut = speak(Saying(long), max_words=20)
-    assert cut.utterance == " ".join([long.strip()[:31]] * 3)
-    assert cut.events == (Event(kind=EventKind.USER_CUT, detail="180 words to 18"),)
 
 
 def test_the_rules_are_named_with_their_options() -> None:
