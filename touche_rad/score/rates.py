@@ -200,9 +200,8 @@ def count_verdicts(
                 problems[name, OTHER_DEBATES] = debates[run]
             totals[:, run] = most
     # How a run lost what others have does not change the number of claims.
-    is_expected = totals.any(axis=(1, 2))
-    is_expected[: len(topics)] = True
-    return counts[is_expected], sizes, problems
+    is_topic = np.arange(len(counts)) < len(topics)
+    return counts[is_topic | (totals.sum(axis=(1, 2)) > 0)], sizes, problems
 
 
 def own_order(topics: Sequence[ClaimTopic], run: int, expected: Floats) -> list[int]:
