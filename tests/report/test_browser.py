@@ -337,7 +337,8 @@ def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
 ) -> None:
     page = open_page(judges)
     assert page.evaluate(LABELS_ARE_APART)
-    page.get_by_role("button", name="kind", exact=True).click()
+    kind = page.get_by_role("button", name="kind 5 fallbacks", exact=True)
+    kind.click()
     page.locator(".opened").hover()
     assert page.evaluate(LOOK_OF_AN_OPENED_ROW) == '"▾" / "" on rgba(0, 0, 0, 0)'
     link = page.locator(".opened a[href*='maxim=quality'][href*='label=no']")
@@ -352,7 +353,8 @@ def test_a_row_opens_its_errors_and_a_count_opens_its_turns(
         page.keyboard.press("j")
     assert count == 0
     go_to(page, "Ranking")
-    page.get_by_label("kind: 5 fallbacks").click()
+    kind.click()
+    page.get_by_role("link", name="verdicts are fallbacks").click()
     page.get_by_text("1 of 1 in the list, 5 verdicts in 2 turns").wait_for()
 
 
@@ -366,19 +368,20 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     write_records(runs[0], *records)
     runs.append(write_records(tmp_path / "gone.jsonl", {**records[0], "simulation": {}}))
     page = open_page(address_of(runs, tmp_path / "r.html"))
-    page.get_by_role("button", name="lost", exact=True).click()
+    page.get_by_role("button", name="lost 1 fault", exact=True).click()
     for name in ("lost", "late"):
         page.get_by_role("checkbox", name=f"Compare {name}").check()
     for place in (".opened", ".pair"):
         assert (
-            "lost: 1 missing or lost debate: 2. B"
+            "lost: 1 lost debate (on an empty or invalid line): 2. B"
             in page.locator(f"{place} .error").all_inner_texts()
         )
-    page.get_by_label("lost: 1 missing").click()
+    page.locator(".opened").get_by_role("link", name="missing or lost debates").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".reader").inner_text() == "2. B\n\nlost has no debate on this claim."
     go_to(page, "Ranking")
-    page.get_by_label("late: 1 fallback").click()
+    page.get_by_role("button", name="late 1 fallback", exact=True).click()
+    page.locator(".opened").get_by_role("link", name="fallback").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".turns button:not(.other)").inner_text() == "Turn 2"
     page.evaluate("location.hash = 'd2'")
@@ -387,8 +390,9 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     records[0]["simulation"]["configuration"]["maxTurns"] = 5
     short = write_records(tmp_path / "short.jsonl", records[0])
     page = open_page(address_of([short], tmp_path / "r.html"))
-    assert page.get_by_text("short: missing turns, which count as no: 2").is_visible()
-    page.get_by_label("short: 2 missing turns").click()
+    page.get_by_text("missing turns, which count as no: short 2").wait_for()
+    page.get_by_role("button", name="short 2 faults").click()
+    page.get_by_role("link", name="missing turns, which count as no: 2").click()
     page.get_by_text("short has no turn 4.").wait_for()
 
 

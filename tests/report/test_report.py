@@ -97,7 +97,7 @@ def test_labels_are_matched_by_the_debates_that_are_given() -> None:
     shutil.copy(LABELS, "truth.jsonl")
     words = "report run.jsonl --labels truth.jsonl -o r.html --debates"
     touche_rad(words, DEBATES, err="missing debate")
-    assert Page(Path("r.html")).data["report"]["badges"]["run"][0] == "1 missing debate"
+    assert Page(Path("r.html")).data["report"]["badges"]["run"] == "1 fault: 1 missing debate"
 
 
 def test_a_folder_has_the_same_data_in_files() -> None:
@@ -196,10 +196,8 @@ def test_missing_debates_count_as_no_and_long_responses_are_named() -> None:
     assert [rows[name]["rank"] for name in ("complete", "part", "few")] == [1, 1, 3]
     long = "28 responses with more than 60 words"
     assert ["part", 28, long, "#debates&mark=long&run=part"] in report["faults"]
-    assert report["badges"]["part"] == [
-        "28 too long answers, 1 other debate, 8 missing or lost debates",
-        "",
-    ]
+    badge = "37 faults: 28 too long answers, 1 other debate, 8 missing or lost debates"
+    assert report["badges"]["part"] == badge
 
 
 def test_a_retrieval_run_is_scored() -> None:
@@ -366,7 +364,8 @@ def test_what_the_input_does_not_have_is_on_no_tab(tmp_path: Path) -> None:
     (table,) = page["report"]["claims"]["tables"]
     assert table["values"] == [[1, 1]] * 11 + [[1, 0]]
     badges = page["report"]["badges"]
-    assert badges["few"] == ["1 missing or lost debate, 1 fault", ""]  # it has another order
+    # It has another order.
+    assert badges["few"] == "2 faults: 1 missing or lost debate, 1 fault"
 
 
 def test_each_damaged_run_shows_its_debates(tmp_path: Path) -> None:

@@ -135,8 +135,11 @@ def test_missing_and_lost_debates_are_counted_alike(debaters: Path) -> None:
             assert "lost: the order is not the input's" in scored.out + scored.err
         # The lost one is in another order, too, which the input tells.
         assert [row[-1] for row in report["files"]["rows"]] == [0, 1, 2][: len(words)]
-        badges = [text for text, _ in report["badges"].values()]
-        assert all("1 missing or lost debate" in text for text in badges)
+        texts = " ".join(fault[2] for fault in report["faults"])
+        assert "1 missing debate (on no line): " in texts
+        assert ("1 lost debate (on an empty or invalid line): " in texts) == bool(truth)
+        kinds = re.compile("1 (missing or lost|missing|lost) debate")
+        assert all(map(kinds.search, report["badges"].values()))
 
 
 def test_debates_that_two_runs_lost_in_different_places_count_in_both(debaters: Path) -> None:

@@ -97,7 +97,8 @@ def test_a_run_without_a_label_has_the_same_debates_and_faults_in_a_report() -> 
         report = Page("page.html").data["report"]
         pages.append((report["claims"], report["files"]["rows"][:2]))
     assert pages[0] == pages[1]
-    assert report["warnings"] == ["not scored: team2.judged"]
+    lost = "missing or lost debates, which count as no: team2.judged 1"
+    assert report["warnings"] == ["not scored: team2.judged", lost]
     assert "label more turns (touche-rad label RUN... -o few.jsonl goes on)" in ended.err
 
 

@@ -330,10 +330,14 @@ def _compare(sentence: Words, text: Words, content_share: float, *, asks: bool) 
             return unsupported(f"puts “{words[at]}” before words of the argument")
     moved = [at for at in sentence.content if at not in pairs]
     if content_share == 1 and len(moved) == 2:
-        return unsupported(f"exchanges “{words[moved[0]]}” and “{words[moved[1]]}”")
+        return unsupported(
+            f"swaps “{words[moved[0]]}” and “{words[moved[1]]}”, which changes the meaning"
+        )
     # Who says it in another order needs other small words; words of the argument alone are mixed.
     if moved and not added:
-        return unsupported(f"moves “{words[moved[0]]}”")
+        return unsupported(
+            f"has “{words[moved[0]]}” in another place, which can change the meaning"
+        )
 
     # A changed quotation.
     if share >= NEAR:

@@ -91,6 +91,7 @@ _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 _FILTERS: Final = {ANSWERS: {"mark": "fallback"}, VERDICTS: {"verdict": "fallback"}}
 """The filter of the reader for each kind of fallbacks."""
 _INVALID_LINE: Final = "invalid line"
+_LONGEST_BADGE: Final = 14
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
 
@@ -276,7 +277,7 @@ def write_report(
     topics_of_runs = [*all_topics, *absent_topics(all_topics, inputs)]
     for run, source in enumerate(sources):
         names = source.lost
-        what = "lost debate"
+        lost = len(names)
         is_counted = source.name in counted
         absent = [
             f"{topic.line}. {topic.claim.rstrip('.')}"
@@ -284,28 +285,41 @@ def write_report(
             if run not in topic.runs and (inputs or 2 * len(topic.runs) >= len(sources))
         ]
         # Without an input, only other runs tell what is missing, and which debates are lost.
-        if source.debates and (inputs or is_counted or len(absent) > len(names)):
-            what = MISSING_OR_LOST
+        if source.debates and (inputs or is_counted or len(absent) > lost):
             names = absent
         if names:
-            all_faults.append(
-                RunFault(
-                    source.name,
-                    0 if is_counted else len(names),
-                    shorten(f"{count_of(len(names), what)}: {'; '.join(names)}", 2000),
-                    what=what,
-                )
-            )
+            what = MISSING_OR_LOST
+            which = f"{lost} lost, the others missing"
+            if not lost:
+                what = "missing debate"
+                which = "on no line"
+            elif len(names) <= lost:
+                what = "lost debate"
+                which = "on an empty or invalid line"
+            text = f"{count_of(len(names), what)} ({which}): {'; '.join(names)}"
+            number = 0 if is_counted else len(names)
+            all_faults.append(RunFault(source.name, number, shorten(text, 2000), what=what))
 
-    kinds_of: defaultdict[str, Counter[tuple[str, str]]] = defaultdict(Counter)
+    kinds_of: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for fault in all_faults:
         if fault.number:
-            kinds_of[fault.run][fault.what, fault.link] += fault.number
+            kinds_of[fault.run][fault.what] += fault.number
+    # What changes the ranking stands above it.
+    decisive = faults_in_words(
+        fault
+        for fault in all_faults
+        if "count as no" in fault.text
+        or fault.text.startswith(f"{fault.number} of {fault.number} ")
+    )
     cost_heads, cost_rows = costs_of(costs or files_of_runs)
     data = {
         "title": title or "touche-rad report",
         "boards": all_boards,
-        "warnings": [f"not scored: {not_scored}", *warnings] if not_scored else warnings,
+        "warnings": [
+            *([f"not scored: {not_scored}"] if not_scored else []),
+            *decisive,
+            *warnings,
+        ],
         "equal": RANKS,
         "abouts": {source.name: source.origin.about for source in sources},
         "judges": {source.name: source.origin.plugin("judge") for source in sources},
@@ -443,13 +457,12 @@ def _faults_of_sources(
             )
 
 
-def _badge(kinds: Mapping[tuple[str, str], int]) -> tuple[str, str]:
-    """Return what stands beside a run in the ranking: its faults of each kind, and a link."""
-    counts: Counter[str] = Counter()
-    for (what, _), number in kinds.items():
-        counts[what] += number
-    (_, link), *others = kinds
-    return ", ".join(map(count_of, counts.values(), counts)), "" if others else link
+def _badge(kinds: Counter[str]) -> str:
+    """Say how many faults of each kind a run has; the ranking shows what is before the colon."""
+    text = ", ".join(map(count_of, kinds.values(), kinds))
+    if len(text) <= _LONGEST_BADGE:
+        return text
+    return f"{count_of(kinds.total(), 'fault')}: {text}"
 
 
 def _odd_responses(texts: Mapping[str, Sequence[str]]) -> Iterator[RunFault]:

@@ -27,10 +27,7 @@
     }
     const [size, low, high, isSure] = cell;
     const limits = between(low, high);
-    return html`<span
-      class="${isOpened ? "" : "delta"} ${isSure ? "sure" : "soft"}"
-      style=${{ "--by": size }}
-      title=${limits}
+    return html`<span class=${isSure ? "sure" : "soft"} title=${limits}
       >${signed(size)}${isOpened && ` ${limits}`}</span
     >`;
   };
@@ -58,7 +55,9 @@
           ${board.columns.map(
             (names, at) =>
               row.cells[at] &&
-              html`<span>${names.join(" ")}: <${Cell} cell=${row.cells[at]} isOpened /></span>`,
+              html`<span
+                >${names.join(" ").trim()}: <${Cell} cell=${row.cells[at]} isOpened
+              /></span>`,
           )}
         </p>
         ${words && html`<p class="soft">Mean words per response: ${words[1]} (middle 90 %: ${words[0]} to ${words[2]})</p>`}
@@ -125,16 +124,15 @@
   };
 
   const Row = ({ row, board, base, at, open, toggle, pair, pick }) => {
-    const [badge, link] = data.badges[row.run] || [];
-    const href = hasDebates && link;
+    const badge = data.badges[row.run];
     return html`<tr class=${row.baseline ? "base" : ""}>
         <td class="num rank">${row.place}</td>
         <th scope="row">
           <span class="run">
             <button class="sort" aria-expanded=${open} onClick=${toggle}>
               <bdi>${row.run}</bdi>
+              ${badge && html`<span class="faults" title=${badge}>${badge.split(":")[0]}</span>`}
             </button>
-            ${badge && html`<a class="faults" href=${href || "#ranking"} onClick=${!href && toggle} aria-label="${row.run}: ${badge}">${badge}</a>`}
             ${
               pick &&
               html`<input
@@ -216,27 +214,28 @@
         </table>
       <//>
       <p class="soft">
-        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && ` *: a baseline (dashed), without a rank${board.base && "; runs with a bold + beat it"}.`}${board.pairs[0] && " Equal runs: in the order given. A name opens its intervals. Select two runs to compare."}
+        ${rows.some(({ place }) => place.startsWith("≈")) && `${data.equal} In CSV: 1.`}${base && ` *: a baseline (dashed), without a rank${board.base && "; runs with a bold + beat it"}.`}${board.pairs[0] && ` Equal runs: in the order given. A name opens its intervals. Select two runs to compare${board.base ? "." : "; report --baseline RUN compares all with one."}`}
       </p>
       ${pair[1] && html`<${Pair} key=${pair} ...${{ board, pair }} />`}`;
   };
 
   const Ranking = () =>
     data.boards.map((board, at) => {
-      const whole = data.faults
-        .filter(
-          ([, size, text]) =>
-            text.startsWith(`${size} of ${size} `) || text.includes("count as no"),
-        )
-        .map(([name, , text]) => `${name}: ${text}`);
-      const cautions = [...(at ? [] : [...data.warnings, ...whole]), ...board.warnings].map(
+      const cautions = [...(at ? [] : data.warnings), ...board.warnings].map(
         (text) => html`<p class="soft caution">${text}</p>`,
       );
       const [title, ...rest] = board.title.split("; ");
       return html`<section class="board">
         <${at ? "h2" : "h1"}>${title}<//>
-        ${rest[0] && html`<p class="answer">${rest.join("; ")}</p>`} ${cautions.slice(0, 4)}
-        ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`} ${cautions.slice(4)}
+        ${rest[0] && html`<p class="answer">${rest.join("; ")}</p>`} ${cautions.slice(0, 2)}
+        ${
+          cautions[2] &&
+          html`<details>
+            <summary class="soft">${count(cautions.length - 2, "more warning")}</summary>
+            ${cautions.slice(2)}
+          </details>`
+        }
+        ${board.rows.length > 0 && html`<${Rows} ...${{ board }} />`}
         ${board.text.map((text) => html`<p>${text}</p>`)}
         <p class="soft">${board.note}</p>
         ${board.matrix && html`<${Matrix} ...${board.matrix} />`}
