@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 from collections import Counter
 from enum import StrEnum
-from typing import Any, Final, Literal
-
-import networkx as nx
+from typing import TYPE_CHECKING, Any, Final, Literal
 
 from touche_rad.contest import Contest, Side
 from touche_rad.frozen import frozen
 from touche_rad.text import clean
+
+if TYPE_CHECKING:
+    from networkx import MultiDiGraph
 
 Kinds = Literal["like", "literal"]
 """Whether conclusions count as claims and first principles as premises (like), or not (literal)."""
@@ -105,8 +106,10 @@ class SceneGraph:
 
     def __init__(self, motion: str) -> None:
         """Create a graph that contains only the motion."""
+        from networkx import MultiDiGraph  # it is slow to import
+
         self.motion = clean(motion)
-        self.network: nx.MultiDiGraph = nx.MultiDiGraph()
+        self.network: MultiDiGraph = MultiDiGraph()
         self.network.add_node(MOTION)
 
     def __len__(self) -> int:
@@ -167,10 +170,12 @@ class SceneGraph:
 
     def cycles(self) -> list[list[int]]:
         """Return the groups of arguments that support each other in a circle, by smallest id."""
-        supports = nx.DiGraph(
+        from networkx import DiGraph, strongly_connected_components
+
+        supports = DiGraph(
             (edge.source, edge.target) for edge in self.edges() if not edge.relation.attacks
         )
-        groups = nx.strongly_connected_components(supports)
+        groups = strongly_connected_components(supports)
         return sorted(sorted(group) for group in groups if len(group) > 1)
 
     def as_json_text(self, indent: int) -> str:

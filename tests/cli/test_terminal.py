@@ -59,6 +59,11 @@ def test_the_help_of_a_command_imports_no_search_engine() -> None:
         assert ENGINES & imported == set(), verb
 
 
+def test_a_list_of_plugins_imports_no_library_that_is_slow_to_import() -> None:
+    (imported,) = _imported(["list"])
+    assert {"ir_datasets", "networkx", "pandas", "pyterrier"} & imported == set()
+
+
 def test_one_answer_on_the_terminal_imports_nothing_of_runs_on_files() -> None:
     (modules,) = _modules(["respond", "--say", "Zoos should be closed."])
     names = ("runs.runner", "runs.jobs", "runs.journal", "runs.judging", "plugins.digests")

@@ -22,7 +22,6 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, Final, Literal, TypedDict
 
-from filelock import lock_descriptor
 from pydantic import AwareDatetime, BaseModel, BeforeValidator, ConfigDict, Field
 
 from touche_rad import __version__
@@ -330,6 +329,8 @@ def open_locked(path: Path, *, folder: bool = False, wait: bool = False) -> int:
         BlockingIOError: Another process has the lock.
         OSError: It cannot be opened.
     """
+    from filelock import lock_descriptor  # it is slow to import
+
     if sys.platform == "win32":  # it opens no folders
         path = path / ".lock" if folder else path
         kind = os.O_RDWR | os.O_CREAT | os.O_BINARY  # line ends are written as they are
