@@ -33,6 +33,8 @@ _STARTS: Final = (
 """The first searches: the field, what its hits do, and whether they are on the user's side."""
 _STEPS: Final = packaged_table(__package__, "steps.toml")
 """What the next argument does, by the roles of the statement that both share."""
+_FADE: Final = 0.8
+"""Factor of the score per link."""
 
 
 def links_of(
@@ -104,8 +106,6 @@ class ChainRetriever(Searcher):
         """links to follow from each argument"""
         near: Share = 0.5
         """minimum similarity of linked statements"""
-        fade: Annotated[float, Field(gt=0, le=1)] = 0.8
-        """factor of the score per link"""
 
     def search(self, query: str, k: int) -> list[Hit]:
         """Follow the chains; the best chain to an argument gives its score."""
@@ -132,7 +132,7 @@ class ChainRetriever(Searcher):
                 longer += [
                     _Chain(
                         argument=link.argument,
-                        score=chain.score * link.near * link.weight * options.fade,
+                        score=chain.score * link.near * link.weight * _FADE,
                         sign=chain.sign * link.sign,
                         path=(*chain.path[:-1], step, _STEPS[link.from_role][link.to_role]),
                         seen=chain.seen | {link.argument.id},

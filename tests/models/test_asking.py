@@ -21,7 +21,7 @@ from tests.models import scripted
 from tests.models.by_schema import form_of, last_message, roles_of
 from tests.models.scripted import Scripted, content, fails, raw, reply, says
 from tests.refusals import expect_error
-from touche_rad.models import Message, Model, ask_in_parts, sending
+from touche_rad.models import Message, Model, sending
 from touche_rad.models import errors as faults
 from touche_rad.models.endpoint import Address
 from touche_rad.models.examples import Examples
@@ -197,15 +197,6 @@ def test_calls_that_waited_know_that_the_model_thinks(server: Scripted) -> None:
     server.always = answer
     _with_model(server, lambda model: model.ask_all(_asks(model, 5)), at_once=1)
     assert [body["max_tokens"] for body in server.asked].count(1024) == 1
-
-
-@pytest.mark.parametrize("fault", [scripted.silent, scripted.dripping])
-def test_a_call_ends_at_its_deadline(server: Scripted, fault: Any) -> None:
-    server.always = fault
-    begun = time.monotonic()
-    with pytest.raises(faults.Timeout):
-        _ask(server, deadline=0.5)
-    assert time.monotonic() - begun < 15, "the endpoint is silent for 30 s"
 
 
 @pytest.mark.parametrize(
@@ -423,23 +414,6 @@ def test_a_field_that_a_server_refuses_is_sent_once(server: Scripted) -> None:
 
     assert _with_model(server, five) == [{"yes": 1.0, "no": 0.0}] * 5
     assert ["structured_outputs" in body for body in server.asked] == [True] + [False] * 5
-
-
-def test_a_list_whose_answer_is_cut_off_is_sent_in_halves(server: Scripted) -> None:
-    def answer(handler: Any) -> None:
-        fits = len(handler.body["messages"][0]["content"].split()) <= 2
-        (content(OK) if fits else content("{", finish_reason="length"))(handler)
-
-    server.always = answer
-
-    async def in_parts(model: Model) -> list[str]:
-        async def ask(part: Sequence[str]) -> list[str]:
-            await model.ask([Message("user", " ".join(part))], Fine)
-            return [letter.upper() for letter in part]
-
-        return await ask_in_parts(list("abcde"), 8, ask, lambda letter, why: f"{letter}: {why}")
-
-    assert _with_model(server, in_parts) == list("ABCDE")
 
 
 def test_of_many_parallel_calls_one_may_fail(server: Scripted) -> None:

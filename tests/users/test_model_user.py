@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 from tests.cases import with_cases
 from tests.models.by_schema import called, prompts, roles_of
 from tests.models.scripted import Answer, Handler, Scripted, content, fails, raw, reply, says
+from tests.records import read_records
 from tests.runs.fakes import ARGUMENTS, SmallIndex
 from tests.runs.playing import OFTEN, Stage
 from touche_rad.debate import Debate, Response
@@ -261,18 +262,9 @@ def test_a_run_is_named_by_user_persona_and_model(server: Scripted, stage: Stage
     assert identity["user"] == "model:expert(evidence=0)"
     assert identity["persona"] == load_persona("expert").digest
     assert identity["model"]["name"] == "tiny"
-
-
-def test_the_trace_names_the_persona_and_the_turn_of_each_call(
-    server: Scripted, stage: Stage
-) -> None:
-    stage.play("model(persona=expert)", turns=2)
-    traced = (stage.folder / "run.jsonl.trace.jsonl").read_text().splitlines()
-    calls = [json.loads(line) for line in traced]
-    assert [(call["plugin"], call["debate"], call["turn"]) for call in calls] == [
-        ("user model:expert", "debate-1", 0),
-        ("user model:expert", "debate-1", 1),
-    ]
+    calls = read_records(stage.folder / "run.jsonl.trace.jsonl")
+    places = [(call["plugin"], call["debate"], call["turn"]) for call in calls]
+    assert places == [("user model:expert", "debate-1", turn) for turn in (0, 1)]
 
 
 def test_a_file_of_ones_own_is_a_persona(server: Scripted, stage: Stage) -> None:
