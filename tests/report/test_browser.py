@@ -51,8 +51,8 @@ NO_NEAR_HALF = """() => { const place = document.createElement('p');
 CITATIONS_AT_THE_START_OF_A_LINE = """() => [...Array(80).keys()].filter((number) => {
   const answer = document.querySelector('.answer');
   answer.style.width = `${140 + 4 * number}px`;
-  return answer.querySelector('.ref').getBoundingClientRect().left <
-    answer.getBoundingClientRect().left + 8; }).length"""
+  return [...answer.querySelectorAll('.ref')].some((citation) =>
+    citation.getBoundingClientRect().left < answer.getBoundingClientRect().left + 8); }).length"""
 ITEMS_WITHOUT_NUMBERS = """[...document.querySelectorAll('.pair li')]
   .filter((item) => getComputedStyle(item).listStyleType === 'none').length"""
 HAS_ROOM = """({ scrollWidth, clientWidth, children }) => scrollWidth <= clientWidth &&
@@ -317,7 +317,8 @@ def test_keys_go_to_debates_and_turns(open_page: OpenPage, judges: str) -> None:
 
 
 def test_marks_follow_hover_and_focus(open_page: OpenPage, tmp_path: Path) -> None:
-    texts = ("Zoos help.", "Zoos breed rare animals.", "Zoos breed rare animals. They cost little.")
+    answer = f"Zoos breed rare animals. They cost little. {'Penguins swim far. ' * 6}"
+    texts = ("Zoos help.", answer, "Zoos breed rare animals. They cost little.")
     run = write_evaluations(tmp_path / "run.jsonl", [make_debate(texts)])
     address = address_of([run], tmp_path / "report.html")
     page = open_page(f"{address}#debates")

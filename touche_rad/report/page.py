@@ -323,7 +323,7 @@ def write_report(
         "equal": RANKS,
         "abouts": {source.name: source.origin.about for source in sources},
         "judges": {source.name: source.origin.plugin("judge") for source in sources},
-        "faults": [fault[:4] for fault in all_faults],
+        "faults": [fault[:4] for fault in sorted(all_faults, key=lambda fault: fault.run)],
         "badges": {name: _badge(numbers) for name, numbers in kinds_of.items()},
         "files": page_table(
             "Files",

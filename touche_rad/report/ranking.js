@@ -130,8 +130,9 @@
         <th scope="row">
           <span class="run">
             <button class="sort" aria-expanded=${open} onClick=${toggle}>
-              <bdi>${row.run}</bdi>
-              ${badge && html`<span class="faults" title=${badge}>${badge.split(":")[0]}</span>`}
+              <bdi
+                >${row.run}${badge && html` <span class="faults" title=${badge}>${badge.split(":")[0]}</span>`}</bdi
+              >
             </button>
             ${
               pick &&
