@@ -8,6 +8,8 @@ from tests.debaters.test_earlier_citations import DEBATERS, considered, server
 from tests.debaters.world import ARGUMENTS, FOR_PENNY, WORTHLESS, BothSides, argument, debate
 from tests.models.by_schema import prompt_of
 from tests.models.scripted import Scripted
+from touche_rad.debaters.verbatim import Verbatim
+from touche_rad.plugins import Options, Services
 from touche_rad.text import plain_words
 
 __all__ = ["server"]
@@ -32,3 +34,12 @@ def test_no_prompt_has_equal_arguments_twice(server: Scripted, name: str) -> Non
     considered(server, name, ASKED, BothSides([TWIN, *ARGUMENTS[:3]]))
     shown = [plain_words(prompt_of(body)).count(plain_words(ROUNDED)) for body in server.asked]
     assert max(shown, default=0) == (name != "verbatim")
+
+
+def test_verbatim_says_why_it_does_not_use_a_candidate() -> None:
+    verbatim = Verbatim(Options(), Services(index=BothSides([*ARGUMENTS[:2], PARENT])))
+    assert [row.fault for row in verbatim.explain(ASKED)] == [
+        "",
+        "verbatim takes the first that fits",
+        "names another text",
+    ]

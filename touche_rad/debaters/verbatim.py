@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from touche_rad.debate import Debate, Hit, Response
-from touche_rad.debaters._citing import earlier_citations
+from touche_rad.debaters._citing import EarlierCitations, earlier_citations
 from touche_rad.errors import WorkError
 from touche_rad.evidence.quotable import other_text
 from touche_rad.plugins import ExplainedCandidate, Feature, Options, Services
@@ -30,30 +30,38 @@ class Verbatim:
         if not hits:
             raise WorkError("the index has no argument that attacks a claim like the last message")
         earlier = earlier_citations(debate, self.index)
-
-        def fits(hit: Hit) -> bool:
-            return not (earlier.contradicts(hit.argument) or other_text(hit.argument.text))
-
-        if not fits(hits[0]):
+        if _fault(hits[0], earlier):
             more_hits = self.index.search("attacks", debate.last.utterance, _MOST)
-            hits = list(filter(fits, more_hits)) or hits
+            hits = [hit for hit in more_hits if not _fault(hit, earlier)] or hits
         first = hits[0]
         cited = first.argument.replace(key=1, score=first.score)
         return Response(content=first.argument.text, arguments=(cited,))
 
     def explain(self, debate: Debate) -> list[ExplainedCandidate]:
-        """Return the best hits of the attacks field."""
-        return [
-            ExplainedCandidate(
-                hit.argument.id,
-                hit.argument.text,
-                hit.score,
-                {
-                    "attacks": Feature(
-                        hit.score, phrase="attacks a claim with the words of your message"
-                    )
-                },
-                topic=hit.argument.topic,
+        """Return the best hits of the attacks field; the answer is the first without a fault."""
+        earlier = earlier_citations(debate, self.index)
+        explained = []
+        rest = ""
+        for hit in self.index.search("attacks", debate.last.utterance, _MOST):
+            attacks = Feature(hit.score, phrase="attacks a claim with the words of your message")
+            fault = _fault(hit, earlier)
+            explained.append(
+                ExplainedCandidate(
+                    hit.argument.id,
+                    hit.argument.text,
+                    hit.score,
+                    {"attacks": attacks},
+                    topic=hit.argument.topic,
+                    fault=fault or rest,
+                )
             )
-            for hit in self.index.search("attacks", debate.last.utterance, _MOST)
-        ]
+            if not fault:
+                rest = "verbatim takes the first that fits"
+        return explained
+
+
+def _fault(hit: Hit, earlier: EarlierCitations) -> str:
+    """Return why an argument cannot be quoted; "" if it can."""
+    if earlier.contradicts(hit.argument):
+        return "contradicts an earlier citation"
+    return other_text(hit.argument.text) and "names another text"

@@ -94,11 +94,11 @@
       shown.unshown > 0 &&
       html`<p class="soft">${shown.unshown} more not shown: annotators see the first two.</p>`
     }`;
-  const answerWord = ({ kind, answers }, label) => {
+  const verdictOf = ({ kind, answers }, label) => {
     const text = answers.find((choice) => choice.label === label)?.text ?? "don't know";
     return kind === "yes-no"
-      ? html`<${rad.Verdict} name=${text} yes=${label === null ? null : label === 1} />`
-      : text;
+      ? { name: text, yes: label === null ? null : label === 1 }
+      : { name: "", answer: text };
   };
   const Question = ({ question, number }) => {
     const { key, title, asks, kind, answers } = question;
@@ -136,8 +136,9 @@
           ${others.map(
             (other) =>
               html`<span
-                ><bdi>${other.name}</bdi>: ${answerWord(question, other.answers[key])}</span
-              >`,
+                ><bdi>${other.name}</bdi>${": "}
+                <${rad.Verdict} ...${verdictOf(question, other.answers[key])}
+              /></span>`,
           )}
           ${settled && html`<b>settled by <bdi>${settled.by}</bdi></b>`}
         </div>`
@@ -145,13 +146,29 @@
     </div>`;
   };
   /* What judges say: only after the answers. */
-  const Revealed = () =>
-    (shown.verdicts || []).map(
-      ({ judge, verdicts }, at) =>
-        html`${!at && html`<p class="soft">You have seen the verdicts: change an answer only to correct a slip.</p>`}
-          <h3>Judge <bdi>${judge}</bdi></h3>
-          <${rad.Reasons} verdicts=${verdicts} />`,
+  const Revealed = () => {
+    const label = QUESTIONS.map((question) => verdictOf(question, shown.answers[question.key]));
+    const rows = shown.verdicts.map(({ judge, verdicts }) => ({
+      name: judge,
+      verdicts: QUESTIONS.map(({ key, title }, place) => {
+        const verdict = verdicts.find(({ name }) => name === title) ?? {};
+        const isSame = `${rad.answerOf(verdict)}` === rad.answerOf(label[place]);
+        return { ...verdict, differs: verdict.name && shown.answers[key] !== null && !isSame };
+      }),
+    }));
+    return (
+      rows.length > 0 &&
+      html`<h2>Verdicts</h2>
+        <p class="soft">Change an answer only to correct a slip.</p>
+        <${rad.VerdictTable}
+          key=${at}
+          criteria=${QUESTIONS.map(({ title }) => title)}
+          ...${{ label, rows }}
+          start="0.0"
+          differs="from your label"
+        />`
     );
+  };
   const message = ({ done, total, disagreements, unsettled }) => {
     if (!isSettling) {
       return (
@@ -338,7 +355,10 @@
       leave();
     }
   });
-  document.addEventListener("keydown", (event) => event.defaultPrevented && leave());
+  document.addEventListener(
+    "keydown",
+    (event) => event.defaultPrevented && !event.target.dataset.at && leave(),
+  );
   if (data.settle && !location.hash) {
     rad.address.write({ view: "settle" });
   }

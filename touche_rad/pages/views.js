@@ -84,7 +84,8 @@
 
   /* Verdicts as a table, the label first; a selected cell shows its reason, and more(row). rows:
      [{ name, about, verdicts: [{ name, yes, answer, score, rationale, differs }], end }]; start is
-     "row.column", and differs says from what framed verdicts differ. */
+     "row.column", and differs says from what framed verdicts differ. Of many rows, votes are counted. */
+  const MANY = 8;
   rad.VerdictTable = ({ criteria, label, rows, start = "", end, differs, more }) => {
     const [at, select] = rad.useState(start);
     const [chosen, column] = at.split(".");
@@ -105,7 +106,14 @@
         </button>
       </td>`;
     };
-    return html`<div class="scroll">
+    const votes = (place, yes) => rows.filter(({ verdicts }) => verdicts[place].yes === yes).length;
+    return html`${
+        rows.length > MANY &&
+        html`<p>
+          ${criteria.map((name, place) => `${name}: ${votes(place, true)} yes, ${votes(place, false)} no`).join(" · ")}
+        </p>`
+      }
+      <div class="scroll">
         <table
           class="verdict-table"
           style=${{ "--columns": criteria.length + !!end }}
@@ -150,14 +158,6 @@
       ${rows.some(({ verdicts }) => verdicts.some((shown) => shown.differs)) && html`<p class="soft">A framed verdict differs ${differs}.</p>`}`;
   };
 
-  rad.Reasons = ({ verdicts }) =>
-    html`<dl class="reasons">
-      ${verdicts.map(
-        (verdict) =>
-          html`<dt><${rad.Verdict} ...${verdict} /></dt>
-            <dd class="text">${verdict.rationale || "no reason given"}</dd>`,
-      )}
-    </dl>`;
   rad.Notice = ({ kind, children }) =>
     html`<p class="notice ${kind || ""}" role=${kind === "error" ? "alert" : null}>
       ${kind && html`<b>${kind === "error" ? "Error" : "Warning"}: </b>`}<span class="text"

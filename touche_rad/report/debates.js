@@ -17,7 +17,6 @@ rad.report.tabs.debates = () => {
   } = rad.report.debates();
   const { judges } = rad.report.data;
   const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8 };
-  const MANY = 8;
   const hasFilter = (filter) => filters.some(([name]) => name === filter);
   const isJudged = hasFilter("verdict");
 
@@ -233,14 +232,7 @@ rad.report.tabs.debates = () => {
       rad.keys({ [at + 1]: [`The reason for ${title}`, open] });
     });
     const calls = columns.flatMap(({ record }) => record.calls || []);
-    const votes = (place, yes) => rows.filter(({ verdicts }) => verdicts[place].yes === yes).length;
     return html`${
-        rows.length > MANY &&
-        html`<p>
-          ${titles.map((title, place) => `${title}: ${votes(place, true)} yes, ${votes(place, false)} no`).join(" · ")}
-        </p>`
-      }
-      ${
         (rows.length > 0 || label) &&
         html`<${rad.VerdictTable}
           criteria=${titles}

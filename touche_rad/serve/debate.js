@@ -189,7 +189,7 @@
   const FIELDS = { all: "everything", text: "arguments", attacks: "attacked claims" };
   const step = (event) => {
     if (event.event === "search") {
-      return `searched ${FIELDS[event.field] ?? event.field} for “${event.query}”: ${rad.count(event.found, "best hit")}`;
+      return `searched ${FIELDS[event.field] ?? event.field} for “${event.query}”${event.found ? "" : ": nothing found"}`;
     }
     const what = plain(event.step);
     if (!event.calls) {
@@ -240,12 +240,19 @@
     html`<ul class="list">
       ${steps.map((text) => html`<li>${text}</li>`)}
     </ul>`;
-  const Why = ({ answer }) =>
-    html`<div class="reason why" ref=${intoView}>
+  const Why = ({ answer: { candidates, considered, ...answer } }) => {
+    const cited = candidates.filter(({ note }) => note === "cited");
+    return html`<div class="reason why">
       ${answer.judged.map(
         (judged) =>
           html`<h3>Judge ${judged.judge} <small class="soft">${spent(judged)}</small></h3>
-            <${rad.Reasons} verdicts=${judged.list} />
+            <dl class="reasons">
+              ${judged.list.map(
+                (verdict) =>
+                  html`<dt><${rad.Verdict} ...${verdict} /></dt>
+                    <dd class="text">${verdict.rationale || "no reason given"}</dd>`,
+              )}
+            </dl>
             ${judged.list[0]?.score != null && html`<p class="soft">A score of .50 or more means yes.</p>`}`,
       )}
       <h3>How it was found <small class="soft">${spent(answer)}</small></h3>
@@ -258,23 +265,22 @@
         ]}
       />
       ${
-        answer.candidates.length > 0 &&
+        candidates.length > 0 &&
         html`<p class="soft">
-            The best of ${answer.considered} candidates${answer.near && ", none fits"}:
+            ${`${candidates.length} of ${rad.count(considered, "candidate")}, best first. The answer cites ${cited.map(({ rank }) => `number ${rank}`).join(" and ") || "none of them"}.`}
           </p>
           <ol class="list">
-            ${answer.candidates.map(
-              (candidate) =>
-                html`<li class="text">
-                  ${candidate.text}${" "}
-                  <small
-                    >${`score ${rad.number(candidate.score)}`}${candidate.note && ` · ${candidate.note}`}</small
-                  >
+            ${candidates.map(
+              ({ rank, text, score, note }) =>
+                html`<li class="text" value=${rank}>
+                  ${text}${" "}
+                  <small>${`score ${rad.number(score)}`}${note && ` · ${note}`}</small>
                 </li>`,
             )}
           </ol>`
       }
     </div>`;
+  };
 
   const WordsOnly = () => !setup.model && html`<span class="soft">words only, not the side</span>`;
   const Reply = ({ turn, index, which }) => {
@@ -284,6 +290,7 @@
     const isCompared = turn.answers.length > 1;
     const isPicked = which === turn.pick;
     const [isOpen, open] = rad.useState(false);
+    rad.useEffect(() => isOpen && reveal(index), [isOpen]);
     const same = children(turn.parent).findIndex(
       (other) =>
         other < index &&
@@ -324,7 +331,7 @@
               </details>`
             }
             <p class="running">
-              ${live.working} <span class="clock num" data-begun=${live.begun}></span>
+              ${live.working} <span class="num">${seconds((Date.now() - live.begun) / 1000)}</span>
             </p>`
         }
         ${answer.problem && html`<${Problem} text=${answer.problem} />`}
@@ -466,6 +473,7 @@
       cancel: !fork,
       editing: !fork || status,
       limits: fork,
+      address: true, // until it has the link
     };
     for (const [id, isHidden] of Object.entries(hidden)) {
       $(id).hidden = Boolean(isHidden);
@@ -484,7 +492,6 @@
           ${problem.again && html`<button onClick=${problem.again}>Try again</button>`}`,
       $("problem"),
     );
-    tick();
   };
   /* What stands above the field stays there. */
   const say = (text) => {
@@ -493,12 +500,7 @@
     draw();
     scrollBy(0, $("composer").offsetHeight - offsetHeight);
   };
-  const tick = () => {
-    for (const clock of document.querySelectorAll(".clock")) {
-      clock.textContent = seconds((Date.now() - Number(clock.dataset.begun)) / 1000);
-    }
-  };
-  setInterval(tick, 250);
+  setInterval(() => running && draw(), 250); // the seconds
   const reveal = (index) => {
     const turn = $(`t${index}`);
     turn?.scrollIntoView({ block: turn.offsetHeight > innerHeight - 200 ? "start" : "end" });
@@ -721,14 +723,17 @@
     $("say").value = value;
     grow();
   };
+  const submit = (event) => {
+    event.preventDefault();
+    if (running) {
+      say("Wait for the answer, or stop it.");
+    } else {
+      send($("say").value);
+    }
+  };
   const press = (event) => {
     if (event.key === "Enter" && !event.shiftKey && !event.isComposing) {
-      event.preventDefault();
-      if (running) {
-        say("Wait for the answer, or stop it.");
-      } else {
-        send($("say").value);
-      }
+      submit(event);
     } else if (event.key === "Escape") {
       if (fork) {
         cancel();
@@ -741,6 +746,7 @@
     await save();
     const field = $("address");
     field.value = (field.dataset.root || location.origin) + location.pathname + location.hash;
+    field.hidden = false;
     field.select();
     /* A page that another machine serves has no navigator.clipboard. */
     const text = document.execCommand("copy") ? "Copied." : "Copy the marked link.";
@@ -751,20 +757,19 @@
     const answer = answerOf(turn);
     const rows = [["You", turn.say]];
     if (answer) {
-      rows.push([answer.debater, answer.shown.content]);
-      for (const citation of answer.shown.citations) {
+      const { content, citations } = answer.shown;
+      rows.push([answer.debater, content]);
+      for (const citation of citations) {
         const text = textOf(citation);
-        const against = citation.attacks && `, argues against “${citation.attacks}”`;
-        const quoted = answer.shown.content.includes(text) ? "quoted in full" : text;
-        const quotes = answer.shown.sentences
-          .filter(({ source }) => source === citation.number)
-          .map((sentence) => `for “${rad.short(sentence.text, 40)}”`);
-        const who = [`Source ${citation.number}`, ...quotes].join(", ");
-        rows.push([who, `${quoted} (${citation.id})${against}`]);
+        const source = content.includes(text) ? `“${rad.short(text, 60)}”` : text;
+        const against = citation.attacks && `, argues against “${rad.short(citation.attacks, 80)}”`;
+        rows.push([`Source ${citation.number}`, `${source} (${citation.id})${against}`, "note"]);
       }
       for (const { judge, list } of answer.judged) {
-        const reasons = list.map((verdict) => `${inWords(verdict)}: ${verdict.rationale}`);
-        rows.push([`Judge ${judge}`, reasons.join("\n")]);
+        const verdicts = list.map((verdict) =>
+          verdict.yes ? inWords(verdict) : `${inWords(verdict)}: ${verdict.rationale}`,
+        );
+        rows.push([`Judge ${judge}`, verdicts.join("; "), "note"]);
       }
     }
     return rows;
@@ -784,13 +789,13 @@
   };
   const head = () => [
     `Debate: ${shortOf(state.turns[path(state.at)[0]])}`,
-    `${new Date().toLocaleDateString("en", { dateStyle: "long" })}${others()}`,
+    `${new Date().toLocaleDateString("en", { dateStyle: "long" })}${others()}${setup.model ? "" : ". Judges compare words only, not the side."}`,
   ];
   const contents = {
     jsonl: () => `${JSON.stringify(simulation(state.at))}\n`,
     // Further lines of a text are indented, so that none of them looks like another speaker.
     txt: () =>
-      [...head(), ...transcript().map((row) => row.join(": "))]
+      [...head(), ...transcript().map(([who, text]) => `${who}: ${text}`)]
         .map((text) => `${rad.visible(text).replaceAll("\n", "\n    ")}\n`)
         .join("\n"),
     html() {
@@ -798,9 +803,11 @@
       const [title, main] = page.content.querySelectorAll("title, main");
       const [name, date] = head();
       const rows = transcript().map(
-        ([who, text]) =>
-          html`<dt>${who}</dt>
-            <dd>${text}</dd>`,
+        ([who, text, kind]) =>
+          html`<div class=${kind}>
+            <dt>${who}</dt>
+            <dd>${text}</dd>
+          </div>`,
       );
       title.textContent = rad.visible(name);
       rad.mount(
@@ -836,10 +843,7 @@
     s: ["Stop the answer", stop],
     Escape: ["Cancel an edit or a branch", cancel],
   });
-  $("composer").addEventListener("submit", (event) => {
-    event.preventDefault();
-    send($("say").value);
-  });
+  $("composer").addEventListener("submit", submit);
   $("composer").addEventListener("change", remember);
   $("find").addEventListener("input", find);
   $("say").addEventListener("input", grow);

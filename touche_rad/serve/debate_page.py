@@ -46,6 +46,8 @@ _HEADERS: Final = {
 _ALIVE_SECONDS: Final = 5.0
 """Seconds between lines while nothing happens, by which the page sees that the server is alive."""
 _SHOWN_CANDIDATES: Final = 5
+"""Candidates that the page shows, besides those that are cited."""
+_CITED: Final = "cited"
 _USED: Final = "cited earlier in this debate"
 _SEARCHED: Final = 30
 _NEAR_TOPICS: Final = 4
@@ -246,7 +248,7 @@ class _Steps:
             responses = [turn.response for turn in self.debate.turns if turn.response]
             earlier = {argument.id for response in responses for argument in response.arguments}
             notes = dict.fromkeys(earlier, _USED)
-            notes |= {argument.id: "cited" for argument in answer.response.arguments}
+            notes |= {argument.id: _CITED for argument in answer.response.arguments}
             try:
                 candidates = await Calls()(explain, self.debate)
             except Exception as error:
@@ -254,11 +256,13 @@ class _Steps:
             else:
                 rows = [
                     {
+                        "rank": rank,
                         "text": candidate.text,
                         "score": candidate.score,
                         "note": notes.get(candidate.id, candidate.fault),
                     }
-                    for candidate in candidates[:_SHOWN_CANDIDATES]
+                    for rank, candidate in enumerate(candidates, 1)
+                    if rank <= _SHOWN_CANDIDATES or notes.get(candidate.id) == _CITED
                 ]
                 self._put("candidates", considered=len(candidates), candidates=rows)
 
