@@ -389,9 +389,12 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     page.get_by_text("1 of 2 runs shown").wait_for()
     assert_count(page, "option:text-is('gone')", 0)
     records[0]["simulation"]["configuration"]["maxTurns"] = 5
-    short = write_records(tmp_path / "short.jsonl", records[0])
-    page = open_page(address_of([short], tmp_path / "r.html"))
-    page.get_by_text("missing turns, which count as no: short 2").wait_for()
+    runs = [write_records(tmp_path / f"{name}.jsonl", records[0]) for name in ("short", "same")]
+    page = open_page(address_of(runs, tmp_path / "r.html"))
+    page.get_by_text("missing turns, which count as no: same 2, short 2").wait_for()
+    assert_count(page, ".board > .caution", 2)
+    page.get_by_text("1 more warning").click()
+    assert_count(page, ".caution:visible", 3)
     page.get_by_role("button", name="short 2 faults").click()
     page.get_by_role("link", name="missing turns, which count as no: 2").click()
     page.get_by_text("short has no turn 4.").wait_for()
