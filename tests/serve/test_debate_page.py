@@ -93,6 +93,9 @@ OPENED = """(topics) => {
 """Whether all topics stay in their columns when one is opened, and its claims have the whole width."""
 
 
+LAST_WHY_IS_SHOWN = """() =>
+  [...document.querySelectorAll(".why")].at(-1).getBoundingClientRect().top <
+    document.querySelector("#composer").getBoundingClientRect().top"""
 ANSWER_IS_SHOWN = """() => {
   const answer = document.querySelector("#t0 .answer").getBoundingClientRect();
   return answer.top >= document.querySelector(".bar").offsetHeight && answer.bottom < innerHeight;
@@ -376,6 +379,7 @@ def test_hostile_text_is_only_text(open_page: OpenPage, url: str) -> None:
     again.locator("#t0 .foot").last.wait_for()
     for button in again.get_by_role("button", name="Why?").all():
         button.click()
+    again.wait_for_function(LAST_WHY_IS_SHOWN)
     assert "source 1: <script>" in again.locator(".why").first.inner_text()
     _wait(again, ".reply:first-child summary")
     for opened in (page, again):

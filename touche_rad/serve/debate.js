@@ -290,14 +290,14 @@
     const isCompared = turn.answers.length > 1;
     const isPicked = which === turn.pick;
     const [isOpen, open] = rad.useState(false);
-    rad.useEffect(() => isOpen && reveal(index), [isOpen]);
+    rad.useEffect(() => isOpen && reveal(scope), [isOpen]);
     const same = children(turn.parent).findIndex(
       (other) =>
         other < index &&
         state.turns[other].answers.some(({ shown: old }) => old?.content === shown?.content),
     );
     const notices = [...answer.notices, ...answer.judged.flatMap((judged) => judged.notices)];
-    return html`<article class="reply" aria-label="Answer of ${answer.debater}">
+    return html`<article class="reply" id=${scope} aria-label="Answer of ${answer.debater}">
       <div>
         <div class="who row">
           ${answer.debater}
@@ -501,9 +501,9 @@
     scrollBy(0, $("composer").offsetHeight - offsetHeight);
   };
   setInterval(() => running && draw(), 250); // the seconds
-  const reveal = (index) => {
-    const turn = $(`t${index}`);
-    turn?.scrollIntoView({ block: turn.offsetHeight > innerHeight - 200 ? "start" : "end" });
+  const reveal = (id) => {
+    const part = $(id);
+    part?.scrollIntoView({ block: part.offsetHeight > innerHeight - 200 ? "start" : "end" });
   };
   /* Say for which model calls an answer or a judge waits, and since when. */
   const work = (live, working) => {
@@ -620,7 +620,7 @@
       write("");
     }
     draw();
-    reveal(index);
+    reveal(`t${index}`);
     running.done = Promise.all(
       turn.answers.map((answer) =>
         ask(answer, { debater: answer.debater, judges, debate: body }, running.signal),
@@ -662,7 +662,7 @@
     if (answered.length) {
       $("heard").textContent = answered.map(heard).join(" ");
     }
-    reveal(state.at);
+    reveal(`t${state.at}`);
     toField();
   };
   const inWords = (verdict) => `${verdict.name} ${rad.answerOf(verdict)}`;
