@@ -37,7 +37,8 @@ def beside_a_run(suffix: str, record: object) -> Path:
 
 def status(index: Path) -> Ended:
     record = {"format": NEWER, "output": "run.jsonl"}
-    return touche_rad("check", beside_a_run(".status.json", record), code=2)
+    run = beside_a_run(".status.json", record)
+    return touche_rad("simulate --replace -o", run, CLAIMS, "-i", index, code=2)
 
 
 def journal(index: Path) -> Ended:

@@ -13,7 +13,14 @@ import pytest
 
 from tests.cases import with_cases
 from tests.demo import CLAIMS
-from tests.records import END_OF_RUN, change_parts, copy_lines, read_records, read_status
+from tests.records import (
+    END_OF_RUN,
+    change_parts,
+    copy_lines,
+    read_records,
+    read_status,
+    write_lines,
+)
 from tests.score.makers import NO, YES, labels_file, run_file
 from tests.terminal import touche_rad
 from touche_rad.criteria import grice
@@ -62,7 +69,7 @@ def test_a_defect_is_repaired(
     touche_rad("check --fix", wrong, *options, "-o", OUT, out="repaired     ")
     repaired = touche_rad("check", OUT, *options).out
     advice = touche_rad("check", wrong, *options, code=None).out
-    assert ("needs a new run" in advice) == ("by --fix" in repaired), "a verdict was missing"
+    assert ("valid, too, but each" in advice) == ("by --fix" in repaired), "a verdict was missing"
     assert wrong.read_bytes() == before
     result = read_records(OUT)
     assert utterances(result) == utterances(good)
@@ -156,7 +163,9 @@ def test_an_unfit_run_stays_unfit(named_rows: Rows) -> None:
 
 
 @pytest.mark.parametrize("name", ["judged.jsonl", "renamed.jsonl"])
-def test_a_changed_run_has_no_status_and_its_repair_says_so(runs: Path, name: str) -> None:
+def test_a_changed_run_and_its_repair_keep_only_the_command_of_the_status(
+    runs: Path, name: str
+) -> None:
     touche_rad("judge -o judged.jsonl", runs / "simulations.jsonl")
     run = Path("judged.jsonl").rename(name)
     Path("judged.jsonl.status.json").rename(f"{name}.status.json")
@@ -164,14 +173,16 @@ def test_a_changed_run_has_no_status_and_its_repair_says_so(runs: Path, name: st
     assert read_status("same.jsonl")["identity"]["judge"] == "grounded"
     Path("bare").mkdir()
     shutil.copy(run, "bare/run.jsonl")
-    # Its copy is equal to same.jsonl, which has a status.
-    assert "no status" not in touche_rad("check bare/run.jsonl --fix -o equal.jsonl").err
+    touche_rad("check bare/run.jsonl --fix -o equal.jsonl")
     copy_lines(run, run, 9)
-    touche_rad("check", run, out="warning      1  the status beside it is of another file")
-    touche_rad("score", run, err="the status beside it is of another file")
-    fixed = touche_rad(f"check {name} --fix -o fixed.jsonl").err
-    assert "fixed.jsonl gets no status: the status beside it is of another file" in fixed
-    assert not Path("fixed.jsonl.status.json").exists()
+    warning = "the run was changed after it was written, or the status beside it is of another run"
+    touche_rad("check", run, out=f"warning      1  {warning}\n    {run}: fallbacks are unknown")
+    touche_rad("score", run, err=warning)
+    # A copy in another folder is as much changed, and the same command made it.
+    touche_rad(f"check {name} --fix -o bare/fixed.jsonl", out=warning)
+    again = f"touche-rad judge {runs / 'simulations.jsonl'} -o bare/fixed.new.jsonl"
+    write_lines(Path("bare/fixed.jsonl"), ["{}"])
+    touche_rad("check bare/fixed.jsonl", code=1, out=again)
 
 
 DAMAGES: dict[str, Callable[[Rows], Any]] = {
@@ -202,12 +213,12 @@ def test_a_run_is_repaired_with_its_input(runs: Path, name: str, kind: str) -> N
     result = read_records(OUT)
     assert changed_lines(good, result) == [3] * is_lost
     if name == "a debate is there twice" or (not is_played and {} in rows):
-        touche_rad("check", wrong, code=1, out="\nTo repair it:\n  touche-rad check wrong.jsonl ")
+        touche_rad("check", wrong, code=1, out=":\n  touche-rad check wrong.jsonl ")
     if is_played:
         advice = touche_rad(*words, code=1).out
         assert ("--fix" in advice) == (name != "a record is lost")
-        assert ("needs a new run" in advice) == is_lost
-        assert ("counts as no" in ended.out) == is_lost == ({} in result)
+        assert ("To make it valid, make it again (" in advice) == is_lost
+        assert ("the debate is lost" in ended.out) == is_lost == ({} in result)
     else:
         played = read_records(source)
         DAMAGES[name](played)

@@ -58,23 +58,7 @@ def test_runs_without_ranks_say_why(runs: str, reason: str) -> None:
         debater, judge, *index = run.split(".")
         call = f"judge {debater}.jsonl -o {run} -q"
         call += f" -i {index[0]}" if index else ""
-        call += "" if judge in ("unknown", "changed", "edited") else f" -j {judge}"
-        touche_rad(call)
-        status = Path(f"{run}.status.json")
-        if judge == "edited":
-            status.write_text(status.read_text().replace(run, "before"))
-        if judge in ("changed", "edited"):
-            Path(run).write_text(f"{Path(run).read_text()}\n")
-        if judge == "unknown":
-            status.unlink()
-    if judge in ("unknown", "changed", "edited"):  # others keep their ranks
-        touche_rad("judge grounded.jsonl -o second.grounded -q")
-        report = touche_rad(f"score --json second.grounded {runs}").json
-        assert [row["run"] for row in report["ranking"] if row["rank"] is None] == [run]
-        assert any(reason in note for note in report["notes"])
-        touche_rad(f"report -o p.html {runs}", err=reason)
-        assert Page("p.html").data["report"]["badges"][run] == ["1 unknown judge", ""]
-        return
+        touche_rad(f"{call} -j {judge}")
     ended = touche_rad(f"score --pairs {runs}", env={"COLUMNS": "120"})
     scored = " ".join(ended.out.split())
     assert scored.startswith(f"Not ranked: {reason}" if reason else "verbatim.length")
@@ -89,13 +73,37 @@ def test_runs_without_ranks_say_why(runs: str, reason: str) -> None:
     assert bool(board["pairs"]) == ("over all comparisons" in scored) == (not reason)
 
 
+@pytest.mark.parametrize(
+    ("status", "warning"),
+    [
+        ("", ""),
+        ("{", "cannot be read: damaged, or of another version of touche-rad; fallbacks are unk"),
+        ('{"format": 99, "output": "verbatim.judged"}', "or of another version of touche-rad; "),
+        ('{"output": "verbatim.judged", "sha256": "0"}', "is of another run; fallbacks are unkn"),
+    ],
+)
+def test_a_status_costs_no_rank(status: str, warning: str) -> None:
+    for debater in DEBATERS:
+        touche_rad(f"judge {debater}.jsonl -o {debater}.judged")
+    place = Path("verbatim.judged.status.json")
+    place.write_text(status) if status else place.unlink()
+    runs = " ".join(f"{debater}.judged" for debater in DEBATERS)
+    unknown = "no status names the judge of verbatim.judged: rank only runs that one judge judged"
+    scored = touche_rad(f"score --json {runs}", err=warning).json
+    assert unknown in scored["notes"]
+    touche_rad(f"report -o p.html {runs}", err=unknown)
+    (board,) = Page("p.html").data["report"]["boards"]
+    for ranking in (scored["ranking"], board["rows"]):
+        assert None not in [row["rank"] for row in ranking]
+
+
 def test_runs_without_a_status_may_be_of_several_judges() -> None:
     for debater in DEBATERS:
         touche_rad(f"judge {debater}.jsonl -o {debater}")
         Path(f"{debater}.status.json").unlink()
-    touche_rad("score", *DEBATERS, out="no run has a status")
-    touche_rad("report", *DEBATERS, err="no run has a status")
-    assert "no run has a status" not in touche_rad("score grounded").out
+    touche_rad("score", *DEBATERS, out="no status names the judge of grounded and verbatim: ")
+    touche_rad("report", *DEBATERS, err="no status names the judge of grounded and verbatim: ")
+    assert "no status names" not in touche_rad("score grounded").out
 
 
 def test_verdicts_on_debates_that_were_made_again_are_named() -> None:

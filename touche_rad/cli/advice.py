@@ -1,35 +1,13 @@
-"""The commands that a user can type on a run: the next ones, and the one that makes it again."""
+"""The commands that a user can type on a run."""
 
 from __future__ import annotations
 
 import os
-from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
     from touche_rad.files import Kind
-
-
-def command_of(run: Path) -> list[str]:
-    """Return the command that made a run, with its input after its verb; empty if it is unknown.
-
-    A run that was changed since was still made by the command of the status beside it. A status
-    may be a stranger's, so it cannot advise to trust.
-    """
-    from touche_rad.files.outputs import STATUS, Status
-    from touche_rad.files.records import path_beside, read_json
-    from touche_rad.text import printable
-
-    with suppress(OSError, ValueError, LookupError):
-        status = Status.model_validate(read_json(path_beside(run, STATUS)))
-        folder, *options = map(printable, status.command)
-        words = [status.verb]
-        for word in filter("--trust".__ne__, options):
-            place = os.path.normpath(run.parent / folder / word)
-            words.append(place if os.path.exists(place) else word)
-        return words if options else []
-    return []
 
 
 _JUDGE: Final = "judge {run} -i {index} -o {stem}.evaluations.jsonl"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
-from contextlib import suppress
+import os
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Final
 
 import click
 
 from touche_rad.cli import options as opt
-from touche_rad.cli.advice import command_of, command_on
+from touche_rad.cli.advice import command_on
 from touche_rad.cli.console import (
     Label,
     line_of,
@@ -26,8 +25,8 @@ from touche_rad.cli.program import command
 from touche_rad.errors import UserError
 
 if TYPE_CHECKING:
+    from touche_rad.score.findings import Validation
     from touche_rad.score.repair import Repair
-    from touche_rad.score.validation import Validation
 
 EXAMPLES: Final = 3
 """Examples of each kind of finding."""
@@ -134,7 +133,7 @@ def check_command(options: CheckOptions) -> int:
 
 def _fix(places: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     """Write the repaired run to a new file."""
-    from touche_rad.files.outputs import STATUS, read_status, sha256_of, why_no_status
+    from touche_rad.files.outputs import STATUS, known_status, last_status, sha256_of
     from touche_rad.files.records import path_beside, write_json
     from touche_rad.score.repair import repair
     from touche_rad.score.validation import runs_in
@@ -142,21 +141,22 @@ def _fix(places: tuple[Path, ...], out: Path, source: Path | None) -> Repair:
     runs = [run for place in places for run in runs_in(place)]
     if len(runs) != 1:
         raise UserError("check --fix: give one run file")
-    repaired = repair(runs[0], source)
+    run = runs[0]
+    repaired = repair(run, source)
     repaired.write(out)
-    status = read_status(runs[0])
-    if status:  # how the run was made stays true of its copy
-        write_json(
-            path_beside(out, STATUS), {**status, "output": out.name, "sha256": sha256_of(out)}
-        )
-    elif not read_status(out):  # it may equal a run that has one
-        say(f"{out} gets no status: {why_no_status(runs[0])}")
+    status = last_status(run)
+    if status:
+        folder, *words = status.get("command") or ["."]
+        status["command"] = [os.path.relpath(run.parent / folder, out.parent), *words]
+        if known_status(run):  # how the run was made stays true of its copy
+            status |= {"output": out.name, "sha256": sha256_of(out)}
+        write_json(path_beside(out, STATUS), status)
     return repaired
 
 
 def _print_findings(result: Validation) -> None:
     """Print the findings by kind, with examples."""
-    from touche_rad.score.validation import times_of
+    from touche_rad.score.findings import times_of
 
     for group in result.groups:
         level = group[0].level
@@ -174,10 +174,13 @@ _MADE_BY: Final = {
 }
 """What makes a kind of run, where the command of the run is unknown."""
 _REPAIR: Final = "check {run} -i {index} --input {source} --fix -o {stem}.fixed.jsonl"
+_NEW: Final = "-o {stem}.new.jsonl"
 
 
 def _maker_of(run: Path, kind: str, index: str | None) -> list[str]:
     """Return the command that made a run, or one that makes its kind, with the typed index."""
+    from touche_rad.files.outputs import command_of
+
     return command_of(run) or [
         {"INDEX": index}.get(word) or word for word in _MADE_BY.get(kind, "COMMAND INPUT").split()
     ]
@@ -186,79 +189,55 @@ def _maker_of(run: Path, kind: str, index: str | None) -> list[str]:
 def _print_advice(
     result: Validation, options: CheckOptions, check_run: Callable[[Path], Validation]
 ) -> None:
-    """Print the commands that repair a run, or make it again."""
-    from touche_rad.errors import InputProblem
-    from touche_rad.files import Kind, detect_kind
-    from touche_rad.files.outputs import read_status
-    from touche_rad.files.records import refuse_links_out
-    from touche_rad.score.repair import MISSING_SCORE, repair
-    from touche_rad.score.validation import (
-        MENDED,
-        MISSING,
-        OTHER_ORDER,
-        OTHER_RESPONSES,
-        TWICE,
-        Validation,
-        check,
-    )
+    """Print the commands that make a run valid, in the order in which they have to be typed."""
+    from touche_rad.score.findings import ON_OTHERS, OTHER_RESPONSES
+    from touche_rad.score.remedies import find_remedy
+    from touche_rad.score.words import names_of
 
-    path = Path(result.path)
+    run = Path(result.path)
     verb, source, *settings = _maker_of(
-        options.runs[0] if options.fix else path, result.kind, options.index
+        options.runs[0] if options.fix else run, result.kind, options.index
     )
-    repairs: list[list[str]] = []
-    claims = options.source
-    has_claims = result.has_claims_as_input or (claims and detect_kind(claims) is Kind.CLAIMS)
-    if not (has_claims and verb == "judge"):
-        source = str(claims or source)
-        claims = None
-    debates = Path(source)
-    judged = Validation(source)
-    usable_input = None
-    with suppress(UserError):
-        # The status may be a stranger's: an input that only it names is read in its folder only.
-        if not options.source or claims:
-            refuse_links_out(path.parent, [debates])
-        judged = check(debates, source=claims, words=0)
-        usable_input = debates if debates.is_file() else None
-    if TWICE in judged.faults or (claims and not (usable_input and judged.valid)):
-        # The judged debates, which may not be read here, get the order of the claims first.
-        repairs = [command_on(debates, _REPAIR, claims or "CLAIMS", options.index)]
-        source = repairs[0][-1]
-        usable_input = None
-
-    # The input tells which copy is too many, and has the debates that a judge lost.
-    needs_input = {TWICE, MISSING, OTHER_ORDER, InputProblem.EMPTY_RECORD}
-    repaired: Collection[str] = () if usable_input else result.faults.keys() & needs_input
-    remaining = {*result.faults}
-    with suppress(UserError), TemporaryDirectory() as folder:
-        repair_of_run = repair(path, usable_input)
-        repaired = repaired or repair_of_run.done
-        if MISSING_SCORE not in repair_of_run.done:
-            copy = Path(folder, "run.jsonl")
-            repair_of_run.write(copy)
-            remaining = {*check_run(copy).faults, *result.unfit}
-    if repaired:
-        click.echo("To repair it:")
-        for words in (*repairs, command_on(path, _REPAIR, source, options.index)):
-            print_command(line_of(words))
-        if remaining <= MENDED:
-            return
-    reason = "What cannot be repaired (a lost debate counts as no) needs a new run"
-    if OTHER_RESPONSES in result.faults:
-        reason = "If --input is right, it is newer than the run, which has to be made again"
-    elif read_status(path):  # the run is as its command wrote it
-        reason += ", with other options, another plugin or another input"
-    print_line(f"{reason}:")
     if any("words" in kind for kind in result.faults):
         settings += ["--max-words", str(options.max_words)]
-    new = "-o {stem}.new.jsonl"
-    if verb == "judge" and (judged.lost or MISSING in judged.faults):
-        # What the judged debates have lost, only a new run of them has.
-        debates_again = [
-            *_maker_of(debates, judged.kind, options.index),
-            *command_on(debates, new, source),
-        ]
-        print_command(line_of(debates_again))
-        source = debates_again[-1]
-    print_command(line_of([verb, source, *settings, *command_on(path, new, source)]))
+    remedy = find_remedy(result, verb, Path(source), options.source, check_run)
+
+    debates = Path(remedy.source.path)
+    source = str(debates)
+    verb_of_source, claims, *settings_of_source = _maker_of(
+        debates, remedy.source.kind, options.index
+    )
+    claims = str(remedy.claims or claims)
+    source_steps: list[list[str]] = []
+    if remedy.repairs_source:
+        source_steps = [command_on(debates, _REPAIR, claims, options.index)]
+        source = source_steps[0][-1]
+    repair_steps = [*source_steps, command_on(run, _REPAIR, source, options.index)]
+    if remedy.suffices:
+        _print_steps("To repair it", repair_steps)
+        return
+
+    if remedy.renews_source:
+        output = command_on(debates, _NEW, claims)
+        source_steps = [[verb_of_source, claims, *settings_of_source, *output]]
+        source = output[-1]
+    new_steps = [*source_steps, [verb, source, *settings, *command_on(run, _NEW, source)]]
+    heading = "To make it valid, make it again (if it has the same faults: with other options)"
+    if result.faults.keys() & {ON_OTHERS, OTHER_RESPONSES}:
+        heading = "If --input is right, the run was made on another input: make it again"
+    _print_steps(heading, new_steps)
+    if remedy.mended:
+        heading = (
+            f"A repair alone does not make it valid (what remains: {names_of(remedy.remaining)})"
+            if remedy.remaining
+            else "A repair makes it valid, too, but each missing verdict becomes a no"
+        )
+        _print_steps(heading, [step for step in repair_steps if step not in new_steps])
+
+
+def _print_steps(heading: str, steps: Sequence[Sequence[str]]) -> None:
+    """Print commands, which need their order."""
+    order = ", in this order" if len(steps) > 1 else ""
+    print_line(f"{heading}{order}:")
+    for words in steps:
+        print_command(line_of(words))

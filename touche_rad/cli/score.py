@@ -142,10 +142,10 @@ def warn_of_fallbacks(runs: Iterable[Path]) -> None:
     """Warn of results that are not from the plugin that a run names, and of empty answers."""
     from touche_rad.files.outputs import say_replaced
     from touche_rad.runs.fallbacks import ANSWERS
-    from touche_rad.score.validation import counts_of
+    from touche_rad.score.validation import check
 
     for run in runs:
-        counts = counts_of(run)
+        counts = check(run)
         if counts.replaced:
             say(f"{run}: {say_replaced(counts.replaced)}", Label.WARNING)
         if counts.empty:

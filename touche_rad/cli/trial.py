@@ -275,7 +275,8 @@ def _call(options: TrialOptions, words: list[object], *, uses_model: bool) -> fl
 
 def _check(run: Path, source: Path, index: Path) -> str:
     """Check the file of a run; return what it is, with its warnings."""
-    from touche_rad.score.validation import DEMO, check, times_of
+    from touche_rad.score.findings import DEMO, times_of
+    from touche_rad.score.validation import check
 
     warnings: list[str] = []
     result = check(run, source=source, index=open_index(str(index)))

@@ -21,7 +21,7 @@ from touche_rad.criteria import (
     shipped_names,
 )
 from touche_rad.errors import InputError, OptionError, nearest, refuse_newer
-from touche_rad.files.outputs import read_status
+from touche_rad.files.outputs import known_status
 from touche_rad.files.records import (
     LARGEST_TOML,
     BadLines,
@@ -157,7 +157,7 @@ def criteria_of(chosen: Criteria | None, *paths: Place) -> Criteria:
             chosen = load_shipped(name)
         elif chosen is None:
             with suppress(ValueError, InputError):  # a status may be made to harm
-                of_status = Criteria.model_validate(read_status(Path(path)).get("criteria"))
+                of_status = Criteria.model_validate(known_status(Path(path)).get("criteria"))
                 _check_names(path, of_status)
                 chosen = of_status
         tags = (chosen.label_tags if is_of_labels else [chosen.tag]) if chosen else ()

@@ -35,14 +35,23 @@ from touche_rad.files.records import (
     parse,
     path_beside,
     read_file,
+    read_json,
     refuse_links,
 )
+from touche_rad.text import printable
 
 STATUS: Final = ".status.json"
 STATUS_FORMAT: Final = 2
 _LARGEST_STATUS: Final = 2**23
 REPLACE_OUTPUT: Final = "replace it with --replace, or choose another output"
-OTHER_STATUS: Final = "the status beside it is of another file"
+OTHER_STATUS: Final = (
+    "the run was changed after it was written, or the status beside it is of another run"
+)
+UNREADABLE_STATUS: Final = (
+    "the status beside it cannot be read: damaged, or of another version of touche-rad"
+)
+UNKNOWN_FALLBACKS: Final = "fallbacks are unknown unless the lines of the run name them"
+"""What a run without a status lacks; nothing else is lost."""
 
 
 def check_output(
@@ -132,9 +141,46 @@ def read_status(run: Path) -> dict[str, Any]:
     return {}
 
 
-def why_no_status(run: Path) -> str:
-    """Return why `read_status` returns none."""
-    return OTHER_STATUS if path_beside(run, STATUS).is_file() else "no status belongs to it"
+def status_or_problem(run: Path) -> tuple[dict[str, Any], str]:
+    """Return the status of a run; if it is empty, also what is wrong with the file beside the run.
+
+    A run may have no status.
+    """
+    try:
+        status = read_status(run)
+    except UserError:
+        return {}, UNREADABLE_STATUS
+    if status or not path_beside(run, STATUS).is_file():
+        return status, ""
+    return {}, OTHER_STATUS
+
+
+def known_status(run: Path) -> dict[str, Any]:
+    """Return the status of a run; empty if there is none, or none that can be read."""
+    return status_or_problem(run)[0]
+
+
+def last_status(run: Path) -> dict[str, Any]:
+    """Return the status of a run, or the one beside it if the run was changed since."""
+    with suppress(OSError, ValueError, LookupError):
+        status = known_status(run) or read_json(path_beside(run, STATUS))
+        Status.model_validate(status)
+        return status
+    return {}
+
+
+def command_of(run: Path) -> list[str]:
+    """Return the command that made a run, with its input after its verb; empty if it is unknown.
+
+    A status may be a stranger's, so it cannot advise to trust.
+    """
+    status = last_status(run)
+    folder, *options = map(printable, status.get("command") or ("",))
+    words = []
+    for word in filter("--trust".__ne__, options):
+        place = os.path.normpath(run.parent / folder / word)
+        words.append(place if os.path.exists(place) else word)
+    return words and [status["verb"], *words]
 
 
 State = Literal["done", "stopped", "failed"]

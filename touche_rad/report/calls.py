@@ -10,7 +10,7 @@ from typing import Any, Final
 
 from pydantic import BaseModel, ValidationError
 
-from touche_rad.files.outputs import read_status
+from touche_rad.files.outputs import known_status
 from touche_rad.files.records import refuse_links_out
 from touche_rad.files.traces import TRACE, answer_text, read_trace
 from touche_rad.score.conversations import Call, Place
@@ -38,7 +38,7 @@ def costs_of(runs: Mapping[str, Path]) -> tuple[list[str], list[list[Any]]]:
     """Return the model calls of each step of the runs, by their status files, with heads."""
     rows = []
     for run, path in runs.items():
-        for plugin, steps in read_status(path).get("usage", {}).get("plugins", {}).items():
+        for plugin, steps in known_status(path).get("usage", {}).get("plugins", {}).items():
             for step, counts in steps.items():
                 rows.append(
                     [run, plugin, step, *[round(counts.get(name) or 0) for name in _COSTS.values()]]

@@ -64,6 +64,7 @@ from touche_rad.score.cautions import (
     without_model,
 )
 from touche_rad.score.conversations import absent_topics, sorted_topics
+from touche_rad.score.inputs import read_inputs
 from touche_rad.score.naming import baseline_names, named
 from touche_rad.score.people import are_debaters, score_people
 from touche_rad.score.rates import count_verdicts
@@ -79,7 +80,6 @@ from touche_rad.score.shares import (
     lacks_texts,
     shares_of_debates,
 )
-from touche_rad.score.validation import read_inputs
 from touche_rad.score.words import faults_in_words, names_of
 from touche_rad.text import count_of, count_words, is_blank
 

@@ -18,7 +18,7 @@ from touche_rad.files.labels import digests
 from touche_rad.files.outputs import (
     Result,
     count_replaced,
-    read_status,
+    known_status,
     sha256_of,
     total_of,
 )
@@ -32,7 +32,7 @@ from touche_rad.score.evaluations import read_judged
 from touche_rad.score.naming import each_run, plugin_of
 from touche_rad.score.reference import known_reference, read_truth
 from touche_rad.score.shares import refuse_without_texts
-from touche_rad.score.validation import counts_of
+from touche_rad.score.validation import check
 from touche_rad.score.words import names_of
 
 
@@ -102,8 +102,7 @@ class Source:
     @property
     def fallbacks(self) -> dict[Result, tuple[int, int]]:
         """How many results of each kind are fallbacks, by the statuses or else by the lines."""
-        of_lines = counts_of(self.path).replaced if self.debates else {}
-        return of_lines | self.origin.fallbacks
+        return (check(self.path).replaced if self.debates else {}) | self.origin.fallbacks
 
 
 def read_sources(
@@ -122,7 +121,7 @@ def read_sources(
     def read(name: str, path: Path) -> Source:
         kind = files.detect_kind(path)
         bad = skipped[path]
-        source = Source(name, path, kind, sha256_of(path), RunOrigin(read_status(path)))
+        source = Source(name, path, kind, sha256_of(path), RunOrigin(known_status(path)))
         if kind is Kind.EVALUATIONS:
             debates = list(read_judged(path, criteria, bad))
             if not may_lack_texts:

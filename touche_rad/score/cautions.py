@@ -7,12 +7,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
-from touche_rad.files.outputs import OTHER_STATUS, read_status, sha256_of, why_no_status
+from touche_rad.files.outputs import (
+    UNKNOWN_FALLBACKS,
+    command_of,
+    known_status,
+    last_status,
+    sha256_of,
+    status_or_problem,
+)
 from touche_rad.plugins import registered
 from touche_rad.runs.fallbacks import UTTERANCES
 from touche_rad.score.naming import plugin_of
 from touche_rad.score.result import RunFault
-from touche_rad.score.validation import counts_of
+from touche_rad.score.validation import check
 from touche_rad.score.words import names_of
 from touche_rad.text import shell_words
 
@@ -26,7 +33,7 @@ def without_model(runs: Iterable[Path]) -> list[str]:
     """Return a warning with the judges without a language model that made such verdicts."""
     judges = {
         plugin_of(status, "judge")
-        for status in map(read_status, runs)
+        for status in map(known_status, runs)
         if status.get("verb") == "judge" and not status.get("usage")
     }
     return [say_without_model(sorted(judges))] if judges else []
@@ -41,31 +48,32 @@ def say_without_model(judges: Sequence[str]) -> str:
 
 
 def unknown_judge(runs: Sequence[Path]) -> Iterator[str]:
-    """Yield a warning if no status says whether one judge gave the verdicts of several runs."""
-    if len(runs) > 1 and not any(map(read_status, runs)):
-        yield "no run has a status with its judge: rank only runs that one judge judged"
+    """Yield a warning if no status says who judged a run, which others may not have as judge."""
+    unknown = [str(run) for run in runs if not plugin_of(known_status(run), "judge")]
+    if unknown and len(runs) > 1:
+        yield (
+            f"no status names the judge of {names_of(unknown)}: rank only runs that one judge "
+            "judged"
+        )
 
 
 def without_rank(runs: Mapping[str, Path]) -> list[RunFault]:
-    """Return why runs have no rank: only fallbacks, or no judge while that of others is known."""
+    """Return why runs have no rank: they have only fallbacks, which have a count of their own."""
     faults = []
-    unknown = [run for run, path in runs.items() if not plugin_of(read_status(path), "judge")]
-    if len(unknown) == len(runs):
-        unknown = []
-    for run in unknown:
-        text = f"without a rank, as its judge is unknown ({why_no_status(runs[run])}): judge again"
-        faults.append(RunFault(run, 1, text, what="unknown judge"))
     for run, path in runs.items():
-        for what, (count, total) in counts_of(path).replaced.items():
+        for what, (count, total) in check(path).replaced.items():
             if count == total and what != UTTERANCES:
-                text = f"without a rank, as all its {what} are fallbacks"
-                faults.append(RunFault(run, 0, text, what="fallback"))  # they have a count
+                faults.append(
+                    RunFault(
+                        run, 0, f"without a rank, as all its {what} are fallbacks", what="fallback"
+                    )
+                )
     return faults
 
 
 def different_judges(runs: Sequence[Path]) -> str:
     """Return why verdicts cannot be compared; empty if one judge gave them, with one index."""
-    known = sorted({plugin_of(read_status(run), "judge") for run in runs} - {""})
+    known = sorted({plugin_of(known_status(run), "judge") for run in runs} - {""})
     if len(known) > 1:
         return f"the verdicts are of {names_of(known)}; labels tell who is right"
     return "".join(judged_with_different_indexes(runs))
@@ -73,10 +81,10 @@ def different_judges(runs: Sequence[Path]) -> str:
 
 def judged_with_different_indexes(runs: Iterable[Path]) -> Iterator[str]:
     """Yield a warning if verdicts of one judge, or of one panel, are with different indexes."""
-    judgings = set()
-    for run in runs:
-        status = read_status(run)
-        judgings.add((plugin_of(status, "judge"), status.get("identity", {}).get("index")))
+    judgings = {
+        (plugin_of(status, "judge"), status.get("identity", {}).get("index"))
+        for status in map(known_status, runs)
+    }
     if len(judgings) > len({judge for judge, _ in judgings}):
         yield "the runs were judged with different indexes (or none): judge all with the same -i"
 
@@ -91,9 +99,9 @@ def of_origins(runs: Mapping[str, Path], named: Iterable[Path | None] = ()) -> I
     indexes: dict[str, list[str]] = {}
     seeds: dict[str, dict[str, object]] = {}
     for name, path in runs.items():
-        status = read_status(path)
-        if not status and why_no_status(path) is OTHER_STATUS:
-            yield f"{name}: {OTHER_STATUS}"
+        status, problem = status_or_problem(path)
+        if problem:
+            yield f"{name}: {problem}; {UNKNOWN_FALLBACKS}"
         identity = dict(status.get("identity", {}))
         judged = dict(status.get("judged", {}).get("identity", {}))
         made_by = judged or identity
@@ -120,18 +128,17 @@ def on_earlier_debates(runs: Iterable[Path], named: Iterable[Path]) -> Iterator[
     """
     places_named = set(map(os.path.realpath, named))
     for run in runs:
-        status = read_status(run)
-        words: Sequence[str] = status.get("command", ())
-        if status.get("verb") != "judge" or len(words) < 2:
+        command = command_of(run)
+        if command[:1] != ["judge"]:
             continue
-        debates = Path(os.path.normpath(run.parent / words[0] / words[1]))
+        debates = Path(command[1])
         place = os.path.realpath(debates)
         is_in_folder = Path(place).is_relative_to(os.path.realpath(run.parent))
         if not (debates.is_file() and (is_in_folder or place in places_named)):
             continue
-        if sha256_of(debates) != status.get("identity", {}).get("input"):
-            command = shell_words("touche-rad", "check", run, "--input", debates)
-            yield f"{run}: verdicts on an earlier {debates}: judge it again ({command} says how)"
+        if sha256_of(debates) != last_status(run).get("identity", {}).get("input"):
+            check_run = shell_words("touche-rad", "check", run, "--input", debates)
+            yield f"{run}: verdicts on an earlier {debates}: judge it again ({check_run} says how)"
 
 
 def equal_files(runs: Iterable[Path]) -> Iterator[str]:

@@ -25,7 +25,8 @@ from touche_rad.files.labels import digests
 from touche_rad.files.records import dump, records, write_text
 from touche_rad.files.simulations import simulation_record
 from touche_rad.score.evaluations import FILLED_IN, debate_of, object_of, objects_of, verdicts_of
-from touche_rad.score.validation import OFFICIAL, CollectedErrors, read_inputs
+from touche_rad.score.inputs import read_inputs
+from touche_rad.score.validation import OFFICIAL, CollectedErrors
 
 Record = dict[str, Any]
 _NUMBER: Final = re.compile(r"\d(\.\d+)?(e-\d+)?")
@@ -66,12 +67,12 @@ def repair(run: Path, source: Path | None = None) -> Repair:
             # As `judge` writes a lost debate.
             and not (is_judged and object_of(value["simulation"]).get("userTurns") == [])
         ):
-            result.done[REPLACED] += 1
+            result.done["a line that cannot be read replaced"] += 1
             value = {}  # a lost debate
         rows.append(value)
     if source:
-        inputs = read_inputs(source, files.BadLines(skip=True), map(debate_of, rows))
-        rows = _arrange(rows, _keyed(inputs, is_judged), result, is_judged)
+        debates = read_inputs(source, files.BadLines(skip=True), map(debate_of, rows))
+        rows = _arrange(rows, debates, result, is_judged)
     _mend_ids(rows, result)
     for row in filter(None, rows):
         _mend_simulation(row, result)
@@ -82,32 +83,27 @@ def repair(run: Path, source: Path | None = None) -> Repair:
     return result
 
 
-REPLACED: Final = "a line that cannot be read replaced"
 MISSING_SCORE: Final = "a missing score written as no"
-FILLED: Final = "an empty record replaced by the lost debate"
 _Key = tuple[str, ...]
 """By what a debate is found: the digests of its texts, or the claim if it was to be played."""
 NO_CLAIM: Final = ("",)
 
 
-def _keyed(debates: Sequence[Debate], is_judged: bool) -> list[tuple[_Key, Record]]:
-    """Return the key of each debate of the input, and its line where the run lost it."""
-    if is_judged:
-        return [(digests(debate), simulation_record(debate)) for debate in debates]
-    return [((debate.claim,), {}) for debate in debates]
-
-
 def _arrange(
-    rows: list[Record], inputs: list[tuple[_Key, Record]], result: Repair, is_judged: bool
+    rows: list[Record], inputs: Sequence[Debate], result: Repair, is_judged: bool
 ) -> list[Record]:
     """Return a record for each debate of the input; without change if there is another debate."""
-    rows_of: dict[_Key, list[tuple[int, Record]]] = {key: [] for key, _ in inputs}
+
+    def key_of(debate: Debate) -> _Key:
+        return digests(debate) if is_judged else (debate.claim,)
+
+    rows_of: dict[_Key, list[tuple[int, Record]]] = {key_of(debate): [] for debate in inputs}
     without_claim = 0
     for at, row in enumerate(rows):
         if not row:
             continue
         debate = debate_of(row)
-        key = digests(debate) if is_judged else (debate.claim,)
+        key = key_of(debate)
         if key == NO_CLAIM and debate.turns:  # of an empty line of the client's parameter file
             without_claim += 1
             continue
@@ -122,18 +118,17 @@ def _arrange(
     empty = [at for at, row in enumerate(rows) if not row]
     arranged = []
     order = []
-    for key, record in inputs:
-        if not rows_of[key] and empty:
-            rows_of[key].append((empty.pop(0), dict(record)))
-            result.done[FILLED] += is_judged
-        if not rows_of[key]:
+    for debate in inputs:
+        rows_of_debate = rows_of[key_of(debate)]
+        row = simulation_record(debate) if is_judged else {}
+        if rows_of_debate:
+            at, row = rows_of_debate.pop(0)
+            order.append(at)
+        elif empty:
+            order.append(empty.pop(0))
+        else:
             result.done["a line for a lost debate added"] += 1
-            arranged.append(dict(record))
-            continue
-        at, row = rows_of[key].pop(0)
-        order.append(at)
         arranged.append(row)
-    result.done[FILLED] -= result.done[REPLACED]
     result.done["an empty record left out"] = len(empty)
     result.done["a debate put on its line of the input"] = sum(
         starmap(ne, zip(order, sorted(order), strict=True))

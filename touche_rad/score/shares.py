@@ -33,6 +33,8 @@ from touche_rad.score.conversations import (
     sorted_topics,
 )
 from touche_rad.score.evaluations import read_evaluated, read_judged
+from touche_rad.score.findings import OTHER_ORDER
+from touche_rad.score.inputs import read_inputs
 from touche_rad.score.naming import baseline_names, each_run, named
 from touche_rad.score.rates import (
     COUNTED,
@@ -58,7 +60,7 @@ from touche_rad.score.tables import (
     table,
 )
 from touche_rad.score.units import Row, turn_rows
-from touche_rad.score.validation import OTHER_ORDER, check, read_inputs
+from touche_rad.score.validation import check
 from touche_rad.score.words import faults_in_words, number
 
 _CORRECTED: Columns = {

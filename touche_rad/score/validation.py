@@ -7,227 +7,41 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field
-from itertools import chain
-from operator import attrgetter
+from dataclasses import dataclass
 from pathlib import Path
-from textwrap import shorten
-from typing import Any, Final, Literal
+from typing import Final
 
 from touche_rad import files
 from touche_rad.criteria import Criteria
 from touche_rad.debate import Debate, Turn
-from touche_rad.errors import InputError, InputProblem, UserError
+from touche_rad.errors import InputError, InputProblem
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
 from touche_rad.files import Evaluation, Kind
 from touche_rad.files.criteria import criteria_of
 from touche_rad.files.labels import digests
 from touche_rad.files.outputs import (
-    OTHER_STATUS,
-    Result,
+    UNKNOWN_FALLBACKS,
     changes_of_answers,
     count_replaced,
-    read_status,
-    why_no_status,
+    status_or_problem,
 )
 from touche_rad.files.records import JOURNAL, original_record, records
 from touche_rad.files.simulations import SIMULATIONS, fallback_of
-from touche_rad.frozen import frozen
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
 from touche_rad.runs.judging import VERDICTS
-from touche_rad.score.conversations import DebateOfRun, content_of
+from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import FILLED_IN, debate_of
+from touche_rad.score.findings import DEMO, TWICE, UNFIT, Level, Validation
+from touche_rad.score.inputs import Line, compare_with_input
 from touche_rad.score.words import names_of
-from touche_rad.text import clean, count_of, count_words, excerpt, is_blank, printable, shell_words
+from touche_rad.text import count_words, is_blank, shell_words
 
 WORDS: Final = 60
 OFFICIAL: Final = (Kind.SIMULATIONS, Kind.EVALUATIONS)
 """The kinds of files that can be uploaded."""
-_ENDINGS = (".jsonl", ".jsonl.gz")
-"""The files that TIRA accepts as the run in an output folder."""
-
-_Line = tuple[int, Debate, Evaluation | None]
-"""A line of a run: its number, its debate, and the verdicts if it has any."""
-Level = Literal["fault", "warning"]
-
-
-UNFIT: Final = "not fit to upload: "
-"""The kinds of issues on how a run was made begin with it."""
-DEMO: Final = f"{UNFIT}demo index"
-TWICE: Final = "a debate is given twice"
-MISSING: Final = "a debate is missing"
-OTHER_ORDER: Final = "the order is not the input's"
-OTHER_RESPONSES: Final = "the responses are not the input's"
-_EMPTY_LINE: Final = "a line is empty"
-_OTHER_NUMBER: Final = "the number of debates is not the input's"
-MENDED: Final = {
-    TWICE,
-    OTHER_ORDER,
-    _EMPTY_LINE,
-    InputProblem.OTHER_TITLE,
-    _OTHER_NUMBER,
-}
-"""The faults that `check --fix` mends, if there is no other one."""
-
-
-@frozen
-class Issue:
-    """A fault or warning with its place. Issues of one `kind` are shown as a group."""
-
-    path: str
-    line: int | None
-    kind: str
-    message: str
-    level: Level
-    times: int = 1
-    """How often it was found, if its lines do not say it."""
-
-    @property
-    def place(self) -> str:
-        """The file and line."""
-        path = clean(printable(self.path))
-        return f"{path}:{self.line}" if self.line else path
-
-
-_FALLBACKS: Final = {
-    ANSWERS: "an answer is a fallback",
-    UTTERANCES: "a message of the user is a fallback",
-    VERDICTS: "a verdict is a fallback score",
-}
-"""The kinds of issues on fallbacks, by the kind of result."""
-_LONGEST_CAUSE: Final = 200
-_LONGEST_CLAIM: Final = 80
-
-_JSON_FIELDS = "path kind lines debates lost turns unfit findings good official verdict".split()
-"""The fields of the JSON output, in their order."""
-
-
-@dataclass
-class Validation:
-    """The counts and issues of a run."""
-
-    path: str
-    kind: str = ""
-    lines: int = 0
-    debates: int = 0
-    """Debates that are there."""
-    lost: int = 0
-    """Lines whose debate is lost: it has no turn, cannot be read, or got no verdict."""
-    turns: int = 0
-    official: bool = False
-    """Whether this is a kind of file that can be uploaded."""
-    findings: list[Issue] = field(default_factory=list)
-    totals: Counter[Result] = field(default_factory=Counter)
-    """The results by kind, such as answers."""
-    fallbacks: Counter[Result] = field(default_factory=Counter)
-    """Those that are fallbacks, as their lines say, or else the status."""
-    empty: int = 0
-    """Answers without a text."""
-    has_claims_as_input: bool = False
-    """Whether the input has only the claims of the debates."""
-
-    @property
-    def replaced(self) -> dict[Result, tuple[int, int]]:
-        """How many results of each kind are fallbacks, and how many there are."""
-        return {what: (count, self.totals[what]) for what, count in self.fallbacks.items()}
-
-    @property
-    def faults(self) -> Counter[str]:
-        """How many faults of each kind there are."""
-        return Counter(issue.kind for issue in self.findings if issue.level == "fault")
-
-    @property
-    def unfit(self) -> list[str]:
-        """Why a valid run is no run to upload: how it was made."""
-        return [kind.removeprefix(UNFIT) for kind in self.faults if kind.startswith(UNFIT)]
-
-    @property
-    def good(self) -> bool:
-        """Whether there is no fault."""
-        return not self.faults
-
-    @property
-    def groups(self) -> list[list[Issue]]:
-        """The issues by kind: faults first, then the most frequent kind first."""
-        kinds: dict[tuple[Level, str], list[Issue]] = {}
-        for issue in self.findings:
-            kinds.setdefault((issue.level, issue.kind), []).append(issue)
-        return sorted(kinds.values(), key=lambda group: (group[0].level, -len(group)))
-
-    @property
-    def valid(self) -> bool:
-        """Whether there is no fault but in how it was made."""
-        return len(self.faults) == len(self.unfit)
-
-    @property
-    def verdict(self) -> str:
-        """Whether the run can be uploaded, and why not."""
-        reasons = [] if self.valid else ["not valid"]
-        if self.unfit:
-            reasons.append(UNFIT + "; ".join(self.unfit))
-        is_valid = "valid" if self.official else "valid, but not a file to upload"
-        return "; ".join(reasons) or is_valid
-
-    @property
-    def counts(self) -> str:
-        """The number of lines; if debates are lost, with that of both."""
-        lines = count_of(self.lines, "line")
-        if not self.lost:
-            return lines
-        return f"{lines} ({count_of(self.debates, 'debate')}, {self.lost} lost)"
-
-    def record(self) -> dict[str, Any]:
-        """Return the result as JSON values."""
-        record = {name: getattr(self, name) for name in _JSON_FIELDS}
-        record["findings"] = [asdict(issue) for issue in self.findings]
-        record["groups"] = [
-            {"kind": group[0].kind, "level": group[0].level, "count": times_of(group)}
-            for group in self.groups
-        ]
-        return record
-
-    def add(
-        self,
-        line: int | None,
-        kind: str,
-        message: str = "",
-        level: Level = "fault",
-        times: int = 1,
-    ) -> None:
-        """Add an issue; without a message, the kind says all."""
-        self.findings.append(Issue(self.path, line, kind, message or kind, level, times))
-
-    def count(self, what: Result, cause: str, line: int, message: str) -> None:
-        """Count a result of a kind; with a cause, it is a fallback."""
-        self.totals[what] += 1
-        if cause:
-            self.fallbacks[what] += 1
-            self.add(
-                line, _FALLBACKS[what], f"{message}{excerpt(cause, _LONGEST_CAUSE)}", "warning"
-            )
-
-    def add_error(self, error: InputError, times: int = 1) -> None:
-        """Add a line that cannot be read, or so many equal ones."""
-        kind = error.problem or "the line cannot be read"
-        if error.line:
-            self.lost += times
-        else:
-            kind = "the file is no run, or cannot be read"
-        self.add(
-            error.line,
-            kind,
-            ": ".join(filter(None, (error.field, error.expected))),
-            times=times,
-        )
-
-
-def times_of(group: Iterable[Issue]) -> int:
-    """Return how often the issues of a group were found."""
-    return sum(issue.times for issue in group)
 
 
 @dataclass
@@ -242,7 +56,7 @@ def runs_in(place: Path) -> list[Path]:
     """Return the runs of an output folder, or the one that a file is."""
     if not place.is_dir():
         return [place]
-    return [path for path in sorted(place.iterdir()) if path.name.endswith(_ENDINGS)]
+    return [path for path in sorted(place.iterdir()) if path.name.endswith((".jsonl", ".jsonl.gz"))]
 
 
 def check(
@@ -274,7 +88,7 @@ def check(
     (run,) = runs
     result = Validation(str(run), "unfinished run" if run.suffix == JOURNAL else "")
     bad = CollectedErrors()
-    lines: list[_Line] = []
+    lines: list[Line] = []
     try:
         kind = files.detect_kind(run)
         result.kind = kind.value
@@ -286,7 +100,7 @@ def check(
         lines.extend(files.read_numbered(run, bad, criteria))
         if result.official:
             for number in bad.empty:
-                result.add(number, _EMPTY_LINE, "the official programs refuse such a file")
+                result.add(number, "a line is empty", "the official programs refuse such a file")
     except InputError as error:
         times = 1
         if error.problem is InputProblem.EMPTY_RECORD:  # all lines are lost debates
@@ -354,7 +168,7 @@ def check(
         result.debates = len({debate.id for _, debate, _ in lines})
     of_input: Counter[str] = Counter()
     if source:
-        of_input = _compare_with_input(result, lines, debates, source)
+        of_input = compare_with_input(result, lines, debates, source)
     if kind is not Kind.RESPONSES:
         claims = {number: debate.claim for number, debate, _ in lines}
         of_run = Counter(claims.values())
@@ -367,8 +181,7 @@ def check(
             if earlier == number:
                 continue
             # The input may have a claim twice.
-            claim = debate.claim
-            if claims[earlier] != claim or of_input[claim] < of_run[claim]:
+            if claims[earlier] != debate.claim or of_input[debate.claim] < of_run[debate.claim]:
                 message = f"line {number} repeats line {earlier}"
                 if not source:
                     message += ", which is right only if the input has it twice: --input"
@@ -393,7 +206,6 @@ def _check_debate(
     result: Validation, line: int, debate: Debate, index: ArgumentIndex | None, words: int
 ) -> None:
     """Check the responses of a debate; of a file of responses, only the last one is new."""
-    is_simulation = result.kind == Kind.SIMULATIONS
     # The messages before the last response are those of the input.
     first = len(debate.turns) if result.kind == Kind.RESPONSES else 1
     for number, turn in enumerate(debate.turns[first - 1 :], first):
@@ -429,7 +241,7 @@ def _check_debate(
                     f"a cited argument {problem}",
                     f"{place}the cited argument {argument.id!r} {problem}",
                 )
-        if is_simulation:
+        if result.kind == Kind.SIMULATIONS:
             # A content that is no text was read as one.
             record = original_record(debate, SIMULATIONS) or {}
             system = record["simulation"]["userTurns"][number - 1]["systemResponse"]
@@ -494,178 +306,11 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
     return is_lost
 
 
-def read_inputs(
-    source: Path, bad: files.BadLines, run: Iterable[Debate] | None = None
-) -> list[Debate]:
-    """Read the debates of a run's input, or its claims; a lost debate keeps its place.
-
-    Of recorded debates, a simulated user takes the claims only: no debate of the run begins as one
-    of them.
-    """
-    kind = files.detect_kind(source)
-    if kind is Kind.CLAIMS:
-        return list(files.read_claims(source, bad))
-    debates = [debate for debate, _ in files.read_views(source, bad, keep_lost=True)]
-    if run is not None and kind is Kind.ANNOTATED:
-        beginnings = {debate.thesis for debate in run}
-        if beginnings.isdisjoint(debate.thesis for debate in debates):
-            debates = [debate.replace(turns=()) for debate in debates]
-    return debates
-
-
-def _compare_with_input(
-    result: Validation, lines: list[_Line], debates: dict[int, Debate], source: Path
-) -> Counter[str]:
-    """Compare a run with its input, and return how often the input has each claim.
-
-    Debates are matched by their claims, responses by the messages before them. A line without a
-    claim, or whose debate cannot be read, has the debate of its place, if no other line has it.
-    """
-    bad = files.BadLines(skip=True)
-    inputs = read_inputs(source, bad, debates.values())
-    result.has_claims_as_input = not any(debate.turns for debate in inputs)
-    if bad.count:
-        result.add(
-            None,
-            "the input has lines that cannot be read",
-            f"lines of {source} that cannot be read: {bad}",
-            "warning",
-        )
-    of_input = Counter(debate.claim for debate in inputs)
-    what = "debate"
-    key_of: Callable[[Debate], object] = attrgetter("claim")
-    if result.kind == Kind.RESPONSES:
-        what = "response"
-        key_of = digests
-        debates = {
-            number: debate.before_response() if debate.turns else debate
-            for number, debate in debates.items()
-        }
-        is_last_only = read_status(Path(result.path)).get("identity", {}).get("last_only")
-        inputs = [
-            debate.before_response(turn)
-            for debate in inputs
-            for turn in range(len(debate.turns))[-1 if is_last_only else 0 :]
-        ]
-    has_keys = any(map(key_of, inputs))
-    keys = {number: key_of(debate) if has_keys else None for number, debate in debates.items()}
-    rest: dict[object, list[int]] = {}
-    for place, debate in enumerate(inputs):
-        rest.setdefault(key_of(debate), []).append(place)
-    if any(keys.values()) and rest.keys().isdisjoint(keys.values()):
-        result.add(
-            None,
-            f"the run is on other {what}s",
-            f"{source} has none of its {len(keys)}: check --input",
-        )
-        return of_input
-
-    places: dict[int, int] = {}
-    numbers = sorted(debates)
-    of_run = Counter(keys.values())
-    if len(inputs) != len(numbers):
-        result.add(
-            None,
-            _OTHER_NUMBER.replace("debate", what),
-            f"{result.counts}, and {source} has {count_of(len(inputs), what)}",
-        )
-    else:
-        for place, number in enumerate(numbers):
-            key = key_of(inputs[place])
-            if not keys[number] and len(rest[key]) > of_run[key]:
-                places[number] = place
-                rest[key].remove(place)
-    # Of several debates on a claim, a line has the one with its words.
-    texts = list(map(digests, inputs))
-    for number in numbers:
-        words = digests(debates[number])
-        of_key = rest.get(keys[number] or None, [])
-        same = next((place for place in of_key if texts[place] == words), None)
-        if same is not None:
-            places[number] = same
-            of_key.remove(same)
-    for number in numbers:
-        key = keys[number]
-        if number in places:
-            continue
-        if key and rest.get(key):
-            places[number] = rest[key].pop(0)
-        elif key and (key not in rest or what == "response"):
-            result.add(
-                number, f"a {what} is additional", f"not in {source}: {_name(debates[number])}"
-            )
-    missing = [inputs[place] for place in chain(*rest.values()) if key_of(inputs[place])]
-    # Nobody knows which of them the other lines lost.
-    without_claim = [number for number in numbers if number not in places and not keys[number]]
-    lost = len(without_claim)
-    if what == "debate" and not missing and "" not in rest:
-        for number in without_claim:
-            # An empty line is a debate for the official client, but not for `read_claims`.
-            if debates[number].turns:
-                result.add(number, "a debate without a claim: the parameter file has an empty line")
-    kind = MISSING.replace("debate", what)
-    if not lost:
-        for debate in missing:
-            result.add(None, kind, f"no {what} on {_name(debate)}")
-    elif len(missing) > lost:
-        count = len(missing) - lost
-        result.add(
-            None,
-            kind,
-            f"{count} missing and {lost} lost, among them {_name(missing[0])}",
-            times=count,
-        )
-
-    in_order = zip(sorted(places), sorted(places.values()), strict=True)
-    moved = [number for number, place in in_order if places[number] != place]
-    if moved:
-        place = places[moved[0]]
-        result.add(
-            moved[0],
-            OTHER_ORDER,
-            f"{len(moved)} of {len(places)} {what}s are not in the order of {source}; the "
-            f"first: {_name(inputs[place])} is {what} {place + 1} there",
-        )
-
-    others = []
-    for number, debate, evaluation in lines:
-        expected = inputs[places[number]] if number in places else Debate()
-        if not expected.turns:
-            continue
-        if not evaluation:
-            if debate.turns and expected.user_texts != debate.user_texts:
-                others.append(number)
-        elif not debate.turns:
-            result.add(number, "a debate of the input is lost", "the input has it")
-        elif digests(expected) != digests(debate):
-            result.add(number, OTHER_RESPONSES)
-        elif content_of(expected.turns) != content_of(debate.turns):
-            result.add(number, "the citations are not the input's", level="warning")
-    if 2 * len(others) < len(lines):  # else a simulated user wrote the messages
-        for number in others:
-            result.add(number, "the user's messages are not the input's", level="warning")
-    return of_input
-
-
-def _name(debate: Debate) -> str:
-    """Return the first words of a claim in quotes, or the turn of a response."""
-    if debate.turns and not debate.last.response:
-        return f"turn {len(debate.turns)} of {debate.id}"
-    return f"“{shorten(debate.claim, _LONGEST_CLAIM, placeholder=' …')}”"
-
-
-def counts_of(run: Path) -> Validation:
-    """Return the counts of a run; all are 0 if its status is that of a newer version."""
-    with suppress(UserError):
-        return check(run, words=0)
-    return Validation(str(run))
-
-
-def _add_fallbacks(result: Validation, run: Path, lines: list[_Line]) -> None:
+def _add_fallbacks(result: Validation, run: Path, lines: list[Line]) -> None:
     """Add how the run was made: by its own lines, and by the status of a run that has one."""
-    status = read_status(run)
-    if not status and why_no_status(run) is OTHER_STATUS:
-        result.add(None, OTHER_STATUS, level="warning")
+    status, problem = status_or_problem(run)
+    if problem:
+        result.add(None, problem, UNKNOWN_FALLBACKS, "warning")
     if status.get("demo") is True:
         result.add(None, DEMO)
     counts = status.get("counts", {})
