@@ -329,6 +329,8 @@ def write_report(
             "Files",
             _FILE_HEADS,
             [[*row, kinds_of[row[0]].total()] for row in rows_of_files],
+            "listed faults: as in the ranking, with fallbacks and what only other runs have; "
+            "touche-rad check counts those of a file alone",
         ),
         **responses,
     }
@@ -374,7 +376,7 @@ def _section(name: str, records: Iterable[tuple[dict[str, Any], Any]]) -> _Secti
 
 
 _COST_NOTE: Final = "Calls run in parallel, so the sum of their seconds is more than the run took."
-_FILE_HEADS: Final = "name finished kind debater judge lines file sha256 faults".split()
+_FILE_HEADS: Final = "name,finished,kind,debater,judge,lines,file,sha256,listed faults".split(",")
 
 
 def _files(
