@@ -33,7 +33,6 @@ class AuditOptions(opt.ModelOptions):
 
 
 @command(
-    "audit",
     "audit simulations.jsonl",
     "audit run.jsonl -j grounded -j length --turns 50",
     "audit run.jsonl -o audit",

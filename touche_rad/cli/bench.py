@@ -87,7 +87,6 @@ class BenchNewOptions(opt.Common):
 
 
 @command(
-    "new",
     "bench new rad-demo",
     "bench new rad-2026 --claims claims.tsv -i index -d grounded -d verbatim -j grounded",
     group=bench_command,
@@ -139,7 +138,6 @@ def new(options: BenchNewOptions) -> None:
 
 
 @command(
-    "run",
     "bench run rad-demo",
     "bench run bench.toml -m http://localhost:8000/v1#llama --cache cache -o results",
     "bench run paper:sinai/table2 --data rad2025 -m http://localhost:8000/v1#llama",
@@ -212,7 +210,7 @@ class VerifyOptions(opt.Common):
     folder: Path = opt.argument("DIR")
 
 
-@command("verify", "bench verify rad-demo", group=bench_command)
+@command("bench verify rad-demo", group=bench_command)
 def verify(options: VerifyOptions) -> None:
     """Compare the hashes of a bench's data, debates, verdicts, figures and pages with its record.
 

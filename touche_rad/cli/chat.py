@@ -40,7 +40,6 @@ class ChatOptions(opt.ModelOptions):
 
 
 @command(
-    "chat",
     "chat -i demo -d verbatim -j off",
     "chat -i demo -d sinai -m http://localhost:8000/v1#llama",
 )

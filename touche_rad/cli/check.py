@@ -54,7 +54,6 @@ class CheckOptions(opt.Common):
 
 
 @command(
-    "check",
     "check simulations.jsonl --input touche_rad/demo/claims.tsv -i demo",
     "check evaluations.jsonl --input simulations.jsonl",
     "check simulations.jsonl -i demo --fix -o fixed.jsonl",

@@ -21,7 +21,7 @@ class ContestsOptions(opt.Common):
     output: Path = opt.output("Contests to write.", checked=True, required=True)
 
 
-@command("contests", "contests debateart.json -o contests.jsonl")
+@command("contests debateart.json -o contests.jsonl")
 def contests_command(options: ContestsOptions) -> None:
     """Convert whole debates to contests, which panels judge and touche-rad score reads.
 

@@ -63,7 +63,6 @@ class DebatersOptions(MakingOptions):
 
 
 @command(
-    "debaters",
     "dataset debaters touche_rad/demo/claims.tsv -o rad-debaters",
     "dataset debaters touche_rad/demo/claims.tsv --split train -o rad-train",
     group=dataset_command,
@@ -87,7 +86,6 @@ class JudgesOptions(MakingOptions):
 
 
 @command(
-    "judges",
     "dataset judges touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o rad-judges",
     group=dataset_command,
 )
@@ -139,7 +137,6 @@ class EvaluateOptions(opt.ModelOptions):
 
 
 @command(
-    "evaluate",
     "dataset evaluate RUN-FOLDER rad-judges/truths -o scores",
     "dataset evaluate RUN-FOLDER rad-debaters/truths -i INDEX -o scores",
     group=dataset_command,

@@ -54,7 +54,7 @@ class DemoOptions(opt.Common):
     output: Path = opt.output("Folder for all files.", "DIR", default=Path("demo"))
 
 
-@command("demo", "demo", "demo -o my-demo")
+@command("demo", "demo -o my-demo")
 def demo_command(options: DemoOptions) -> None:
     """Index, simulate, judge, score and report on the bundled data, in about a minute.
 

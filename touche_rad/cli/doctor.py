@@ -33,7 +33,7 @@ class DoctorOptions(opt.ModelOptions):
     plugin_options: opt.PluginOptions = opt.plugin_options(None)
 
 
-@command("doctor", "doctor", "doctor -i index -m http://localhost:8000/v1#llama")
+@command("doctor", "doctor -i index -m http://localhost:8000/v1#llama")
 def doctor_command(options: DoctorOptions) -> int:
     """Check this machine, the plugins, the index and the language model.
 

@@ -81,7 +81,6 @@ class IndexOptions(opt.ModelOptions):
 
 
 @command(
-    "index",
     "index touche_rad/demo/arguments.jsonl -o index",
     "index touche_rad/demo/arguments.jsonl -o dense-index --dense minilm",
     "index documents.trec -o index --map title=topic",

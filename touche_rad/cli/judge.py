@@ -34,7 +34,6 @@ class JudgeOptions(opt.ModelOptions, opt.FileOptions):
 
 
 @command(
-    "judge",
     "judge simulations.jsonl -o evaluations.jsonl",
     "judge touche_rad/demo/debates.jsonl touche_rad/demo/adversarial.jsonl -o judged",
     "judge contests.jsonl -j grice -o outcomes.jsonl",

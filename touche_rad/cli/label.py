@@ -47,7 +47,6 @@ class LabelOptions(opt.Common):
 
 
 @command(
-    "label",
     "label touche_rad/demo/debates.jsonl judges/*.jsonl -o labels.jsonl --annotator ana",
     "label team1.jsonl team2.jsonl --criteria mine.toml -o labels.jsonl --annotator ana",
     "label run.jsonl -o labels.jsonl --annotator ana --settle",

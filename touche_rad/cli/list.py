@@ -29,7 +29,7 @@ class ListOptions(opt.Common):
     name: str | None = opt.argument("[KIND|NAME]", required=False)
 
 
-@command("list", "list", "list judges", "list grounded", "list papers", "list criteria")
+@command("list", "list judges", "list grounded", "list papers", "list criteria")
 def list_command(options: ListOptions) -> None:
     """List debaters, judges, panels, retrievers, index backends, annotators and simulated users.
 

@@ -20,7 +20,6 @@ class MergeOptions(opt.Common):
 
 
 @command(
-    "merge",
     "merge run.jsonl.shards -o run.jsonl",
     "merge node1/1-of-2 node2/2-of-2 -o run.jsonl",
 )

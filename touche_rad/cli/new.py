@@ -23,7 +23,6 @@ class NewOptions:
 
 
 @command(
-    "new",
     "new debater my-debater",
     "new judge strict-judge -o ../strict-judge",
     "new criteria my-questions",

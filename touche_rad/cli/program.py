@@ -217,11 +217,15 @@ STOPPED: Final = 130
 
 
 def command(
-    name: str, *examples: str, group: click.Group | None = None
+    *examples: str, group: click.Group | None = None
 ) -> Callable[[Callable[[T], object]], Command]:
-    """Declare a command: a function of one object, whose class declares the options."""
+    """Declare a command: a function of one object, whose class declares the options.
+
+    It is called as the function is, without `_command`.
+    """
 
     def declare(function: Callable[[T], object]) -> Command:
+        name = function.__name__.removesuffix("_command")
         command = Command(name, function, get_type_hints(function)["options"], examples)
         if group:
             group.add_command(command)

@@ -55,7 +55,6 @@ class PromptsOptions(opt.Common):
 
 
 @command(
-    "prompts",
     "prompts sinai -i demo -O profile=paper",
     "prompts zsl simulations.jsonl --json",
     "prompts composed -o my-prompts",

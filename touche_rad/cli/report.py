@@ -35,7 +35,6 @@ class ReportOptions(opt.Common):
 
 
 @command(
-    "report",
     "report evaluations.jsonl -o report.html",
     "report rj.jsonl --labels touche_rad/demo/labels.jsonl -o judge.html",
     "report tournament -o tournament.html",

@@ -42,7 +42,6 @@ class RespondOptions(opt.ModelOptions, opt.FileOptions):
 
 
 @command(
-    "respond",
     'respond --say "Zoos should be closed."',
     'respond --say "Zoos should be closed." --explain',
     "respond touche_rad/demo/debates.jsonl -i demo -o run.jsonl",

@@ -43,7 +43,6 @@ class RetrieveOptions(opt.ModelOptions):
 
 
 @command(
-    "retrieve",
     'retrieve --say "Captivity harms animals."',
     "retrieve touche_rad/demo/claims.tsv -i demo -r attack -k 10 -o attack.run",
     "retrieve touche_rad/demo/claims.tsv -i demo -r 'hybrid(k=30)' --explain",

@@ -37,7 +37,7 @@ class SchemaOptions:
     kind: str | None = opt.argument("[KIND]", required=False)
 
 
-@command("schema", "schema", "schema evaluations")
+@command("schema", "schema evaluations")
 def schema_command(options: SchemaOptions) -> None:
     """Print the JSON schema of a line of a KIND of file; without KIND, list the kinds."""
     kinds = names()

@@ -72,7 +72,6 @@ class ScoreOptions(opt.Common):
 
 
 @command(
-    "score",
     "score rj.jsonl touche_rad/demo/labels.jsonl",
     "score mine.jsonl length.jsonl --baseline length.jsonl --pairs",
     "score runs/*.jsonl labels.jsonl --csv > scores.csv",

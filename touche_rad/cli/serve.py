@@ -95,7 +95,6 @@ class ServeOptions(opt.ModelOptions):
 
 
 @command(
-    "serve",
     "serve -i demo -d verbatim -j length --port 8081",
     "serve -i index -d sinai -m http://localhost:8000/v1#llama",
     "serve -i index -d grounded --also-debater verbatim --also-judge length",

@@ -50,7 +50,6 @@ class SimulateOptions(opt.ModelOptions, opt.FileOptions):
 
 
 @command(
-    "simulate",
     "simulate touche_rad/demo/claims.tsv -i demo -o simulations.jsonl",
     "simulate touche_rad/demo/claims.tsv -i demo -d verbatim --turns 3 -o verbatim.jsonl",
     "simulate touche_rad/demo/claims.tsv -i demo --both-sides --against verbatim -o contests.jsonl",

@@ -28,7 +28,6 @@ class SubmitOptions(TrialOptions):
 
 
 @command(
-    "submit",
     "submit grounded | sh",
     "submit --collection arguments.jsonl -d grounded",
     "submit --collection arguments.jsonl -d 'grounded(k=5)' --save ours",

@@ -123,7 +123,6 @@ def _run(
 
 
 @command(
-    "tournament",
     "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d verbatim -o tournament",
     "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d 'grounded(k=3)' --rounds 2 -o k",
     "tournament touche_rad/demo/claims.tsv -i demo -d grounded -d sinai -m URL#MODEL -o models",

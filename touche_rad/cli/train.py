@@ -58,7 +58,6 @@ class ExamplesOptions(opt.Common):
 
 
 @command(
-    "examples",
     "train examples touche_rad/demo/debates.jsonl touche_rad/demo/labels.jsonl -o examples.jsonl",
     "train examples debates.jsonl labels.jsonl -o examples.jsonl --count 1",
     group=train_command,
@@ -149,7 +148,6 @@ class SftOptions(AdapterOptions):
 
 
 @command(
-    "sft",
     "train sft run.jsonl.trace.jsonl --base OWNER/NAME -o sft",
     "train sft run.jsonl --data-only -o sft",
     group=train_command,
@@ -189,7 +187,6 @@ class PreferencesOptions(opt.Common):
 
 
 @command(
-    "preferences",
     "train preferences a.jsonl b.jsonl --margin 0.2 -o pairs.jsonl",
     "train preferences contests.jsonl outcomes.jsonl --pairing sides -o pairs.jsonl",
     group=train_command,
@@ -230,7 +227,6 @@ class DpoOptions(AdapterOptions):
 
 
 @command(
-    "dpo",
     "train dpo pairs.jsonl --base OWNER/NAME -o dpo",
     "train dpo pairs.jsonl --from sft --beta 0.5 -o dpo",
     group=train_command,

@@ -52,7 +52,6 @@ class LoopOptions(opt.Common):
 
 
 @command(
-    "loop",
     "train loop plan.toml -o loop",
     "train loop plan.toml -o loop --dry-run",
     "train loop other.toml -o loop --replace",

@@ -61,7 +61,6 @@ class TryOptions(opt.ModelOptions):
 
 
 @command(
-    "try",
     "try verbatim",
     "try brief.py --watch",
     "try length -O longest=50",
