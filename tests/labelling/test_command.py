@@ -111,6 +111,11 @@ def test_a_run_without_responses_is_refused() -> None:
     summarise(claims, "-o", "x.jsonl", code=2, err="empty.jsonl")
 
 
+def test_a_damaged_run_is_refused_with_the_command_that_repairs_it(run: Path) -> None:
+    run.write_text(f"{run.read_text()}{{")
+    summarise(run, "-o", "x.jsonl", code=2, err="; touche-rad check run.jsonl says how to repair")
+
+
 def test_a_port_in_use_is_named(run: Path) -> None:
     with socket.socket() as taken:
         taken.bind(("127.0.0.1", 0))

@@ -146,7 +146,8 @@ def test_a_bad_run_stops_no_other(run: Path) -> None:
     ended = touche_rad(f"{line} --json --skip-bad", err="bad.jsonl:2: ")
     assert ended.json["turns"] == 6
     ended = touche_rad(f"{line} -o out --skip-bad -q", err="bad.jsonl:2: ", mixed=True)
-    assert ended.out.startswith("grounded: ")
+    assert ended.out.startswith("without an index (-i)\ngrounded: ")
+    touche_rad("audit run.jsonl -i demo", out="with an index\ngrounded: ")
 
 
 @pytest.fixture

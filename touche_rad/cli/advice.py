@@ -3,11 +3,28 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from touche_rad.errors import InputError, UserError
+
 if TYPE_CHECKING:
     from touche_rad.files import Kind
+
+
+def with_repair(error: InputError, otherwise: str = "") -> UserError:
+    """Return an error with what to do with a damaged line of a run."""
+    from touche_rad.files import detect_kind
+    from touche_rad.score.evaluations import how_to_repair
+    from touche_rad.score.validation import OFFICIAL
+
+    path = Path(error.path)
+    with suppress(UserError):  # of a file that has no kind
+        # The rest of a compressed file is lost.
+        if error.line and path.suffix != ".gz" and detect_kind(path) in OFFICIAL:
+            return UserError(f"{error}{how_to_repair(path)}{otherwise}")
+    return error
 
 
 _JUDGE: Final = "judge {run} -i {index} -o {stem}.evaluations.jsonl"

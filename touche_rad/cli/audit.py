@@ -45,6 +45,7 @@ def audit_command(options: AuditOptions) -> int:
     """
     from touche_rad import files
     from touche_rad.files.records import write_text
+    from touche_rad.runs.jobs import index_in_words
     from touche_rad.score.audit import audit
 
     out = options.output / "audit.json" if options.output else None
@@ -70,6 +71,7 @@ def audit_command(options: AuditOptions) -> int:
                 repeat=options.cache is None,
             )
             result = session.run(work)
+        result = result.replace(index=index_in_words({"index": session.index}))
     as_json = json_text(result.to_json())
     if options.as_json:
         click.echo(as_json)

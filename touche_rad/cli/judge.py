@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -12,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare, run_files
+from touche_rad.cli.advice import with_repair
 from touche_rad.cli.console import Label, next_step, print_json, print_parts, say
 from touche_rad.cli.program import command
 from touche_rad.errors import InputError, UserError
@@ -111,7 +111,7 @@ def judge_command(options: JudgeOptions) -> int:
                 )
             except UserError as error:
                 if isinstance(error, InputError) and not is_panel:
-                    error = _explain(error, places.source)
+                    error = with_repair(error, " (--skip-bad skips invalid lines)")
                 if not is_several:
                     raise error from None
                 refused.append(f"not judged: {error}")  # it is said at the end
@@ -145,19 +145,6 @@ def _into_folder(options: JudgeOptions) -> Iterator[JudgeOptions]:
         if ".." in place.parts:
             raise UserError(f"{source}: expected another name of its folder than '..'")
         yield replace(options, sources=(source,), output=folder / place)
-
-
-def _explain(error: InputError, source: Path) -> UserError:
-    """Return an error with what to do with a damaged line of a run."""
-    from touche_rad import files
-    from touche_rad.score.evaluations import how_to_repair
-    from touche_rad.score.validation import OFFICIAL
-
-    with suppress(InputError):  # of a file that has no kind
-        # The rest of a compressed file is lost.
-        if error.line and source.suffix != ".gz" and files.detect_kind(source) in OFFICIAL:
-            return UserError(f"{error}{how_to_repair(source)} (--skip-bad skips invalid lines)")
-    return error
 
 
 def _print_winners(options: JudgeOptions, sources: Mapping[Path, Path]) -> None:

@@ -15,9 +15,10 @@ import click
 from touche_rad import files
 from touche_rad.cli import options as opt
 from touche_rad.cli import prepare
+from touche_rad.cli.advice import with_repair
 from touche_rad.cli.console import Label, next_step, print_parts, say, with_criteria
 from touche_rad.cli.program import command
-from touche_rad.errors import OptionError
+from touche_rad.errors import InputError, OptionError
 from touche_rad.files.records import path_beside
 from touche_rad.lists import unique
 from touche_rad.text import count_of, printable
@@ -80,7 +81,10 @@ def label_command(options: LabelOptions) -> None:
     chosen = options.read_criteria()
     evaluations = [path for path in paths if files.detect_kind(path) is files.Kind.EVALUATIONS]
     runs = [path for path in paths if path not in evaluations] or evaluations
-    exchanges = read_exchanges(runs, chosen or criteria_of(None, *evaluations))
+    try:
+        exchanges = read_exchanges(runs, chosen or criteria_of(None, *evaluations))
+    except InputError as damaged:
+        raise with_repair(damaged) from damaged
     refused: dict[str, str] = {}
     judges = read_verdicts(evaluations, exchanges, refused) if evaluations else {}
     for error in refused.values():

@@ -384,8 +384,8 @@ BASELINE: Final[tuple[Path, ...]] = repeatable(
     "Mark this run as a baseline, without a rank; repeatable.", metavar="RUN"
 )
 DEBATES: Final = option(
-    "With labels: the debates that were judged, to match runs by id and text. Without: the claims "
-    "that each run must have (a file of claims, or of debates on them).",
+    "With labels, the debates that were judged, which match runs by id and text; without labels, "
+    "the claims that each run must have (a file of claims, or of debates on them).",
 )
 RETRIEVER: Final = option(
     "Retriever: NAME or NAME(KEY=VALUE,...).",

@@ -176,13 +176,15 @@ class Audit(Printed):
     """How many responses, messages or whole debates are judged."""
     unit: Unit = "response"
     judges: tuple[str, ...]
+    index: str = ""
+    """Whether judges that look up citations had an index to do so."""
     flips: tuple[Flips, ...]
     warning: str = ""
     """Which responses and arguments contain possible instructions."""
 
     def parts(self) -> Iterator[Part]:
         """Yield what failed, a matrix of each judge, and what must be after each probe."""
-        yield map(self._sentence, self.judges)
+        yield [*filter(None, [self.index]), *map(self._sentence, self.judges)]
         maxims = unique(row.maxim for row in self.flips)
         for judge in self.judges:
             # The share of wrong changes by probe and criterion.

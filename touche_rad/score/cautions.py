@@ -89,7 +89,7 @@ def judged_with_different_indexes(runs: Iterable[Path]) -> Iterator[str]:
         yield "the runs were judged with different indexes (or none): judge all with the same -i"
 
 
-def of_origins(runs: Mapping[str, Path], named: Iterable[Path | None] = ()) -> Iterator[str]:
+def of_origins(runs: Mapping[str, Path], named: Iterable[Path | None]) -> Iterator[str]:
     """Yield warnings of equal files, statuses of other files, other indexes, and seeds alone.
 
     Also of verdicts on debates that were made again; `named` are further files that the user names.

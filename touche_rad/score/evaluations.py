@@ -137,9 +137,7 @@ def _official_fault(path: Path, number: int, line: str) -> InputError | None:
     return None
 
 
-def read_evaluated(
-    tag: str, path: Path, criteria: Criteria, bad: files.BadLines | None = None
-) -> Run:
+def read_evaluated(tag: str, path: Path, criteria: Criteria, bad: files.BadLines | None) -> Run:
     """Read evaluations; other files are refused before bad lines."""
     skipped = files.BadLines(skip=True)
     # A file of another kind gets one error, and not one for its first line.

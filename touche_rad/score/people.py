@@ -236,7 +236,7 @@ def people_report(
         expected = expected_of[run]
         shares = {share: correction.judged_turns(share, turns) for share in shares_of_criteria}
         if not turns and expected.any():
-            draws = resampled_sums(0 * expected[expected > 0], samples, seed)
+            draws = resampled_sums(0 * expected, samples, seed)
             figures[tag] = with_mean(dict.fromkeys(shares, Measured(0.0, draws)))
             continue
         if not all(sample.labelled.any() for sample in shares.values()):
@@ -251,18 +251,18 @@ def people_report(
         in_own_order = {}
         counts = {}
         for share, sample in shares.items():
-            mean = correction.yes_rate(sample, expected)
-            in_order = mean.parts[own_order(topics, run, expected)]
+            estimate = correction.yes_rate(sample, expected)
+            in_order = estimate.parts[own_order(topics, run, expected)]
             draws = own_draws = None
             if sample.labelled_debates >= FEWEST_FOR_INTERVAL:
                 # A claim that no run must have would change the samples.
-                draws = correction.draw(mean, mean.parts[expected > 0], samples, seed)
-                own_draws = correction.draw(mean, in_order, samples, seed)
-            of_run[share] = Measured(mean.value, draws)
+                draws = correction.draw(estimate, estimate.parts[expected > 0], samples, seed)
+                own_draws = correction.draw(estimate, in_order, samples, seed)
+            of_run[share] = Measured(estimate.value, draws)
             in_own_order[share] = Measured(
-                mean.value,
+                estimate.value,
                 own_draws,
-                correction.interval(mean, sample).limits if correct else None,
+                correction.interval(estimate, sample).limits if correct else None,
             )
             notes += sample.contradictions(f"{tag}: {share.key}")
             counts[share.criterion.key] = sample.labelled.sum()
@@ -394,4 +394,6 @@ def _by_claim(
                 if expected[claim, run]:
                     for turn in turns_by_content[run][content_of(conversation.turns)]:
                         turns_of[run].append(turn._replace(debate=claim))
+    # A lost debate that other runs have is on no further claim.
+    expected = expected[: len(np.trim_zeros(expected.sum(axis=1), "b"))]
     return topics, turns_of, expected.T, sizes, problems

@@ -199,9 +199,7 @@ def count_verdicts(
             if len(group) < largest[0] or largest[0] in largest[1:]:
                 problems[name, OTHER_DEBATES] = debates[run]
             totals[:, run] = most
-    # How a run lost what others have does not change the number of claims.
-    is_topic = np.arange(len(counts)) < len(topics)
-    return counts[is_topic | (totals.sum(axis=(1, 2)) > 0)], sizes, problems
+    return counts, sizes, problems
 
 
 def own_order(topics: Sequence[ClaimTopic], run: int, expected: Floats) -> list[int]:

@@ -356,8 +356,8 @@ class JudgementReport(Report):
             yield self._by_maxim()
             yield from (table for row, table in self.confusions() if row.run == self.runs[0])
         yield from self.pair_table()
-        yield [*self._official(), *self._shown_warnings()]
         yield Notes([*rank_notes(self), *self._head()])
+        yield [*self._official(), *self._shown_warnings()]
 
     @property
     def measure(self) -> str:
@@ -536,9 +536,9 @@ class RetrievalReport(Report):
         yield self.sentences()
         yield self.board()
         yield from self.pair_table()
-        yield self._shown_warnings()
         queries = f"{self.truth}: {self.queries} queries; a query without results counts as 0"
         yield Notes([*rank_notes(self), queries, self.drawn("queries")])
+        yield self._shown_warnings()
 
     def records(self) -> Iterator[Mapping[str, Any]]:
         """Yield a row per run, best first."""

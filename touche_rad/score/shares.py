@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from itertools import count
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, Final, Literal
+from typing import Any, Literal
 
 from pydantic import Field
 
@@ -71,11 +71,6 @@ _CORRECTED: Columns = {
     "{f1:.3f}": "F1",
     "[{f1_low:.3f}, {f1_high:.3f}]": INTERVAL,
 }
-
-_WITHOUT_F1: Final = (
-    "–: F1 is of answers yes or no, and needs a label where the judge says yes and one where it "
-    "says no"
-)
 
 
 class YesRow(FrozenRecord):
@@ -161,14 +156,12 @@ class ShareReport(Report):
             if self.is_corrected:
                 yield [f"{run}: {counts}"]
                 yield table(_CORRECTED, rows)
-                if None in [row.f1 for row in rows[1:]]:  # the mean has none
-                    yield [_WITHOUT_F1]
             elif len(self.runs) == 1:
                 columns = {"{maxim}": counts, "{yes:.3f}": self.measure, SHORT_INTERVAL: INTERVAL}
                 yield table(columns, rows)
         yield from self.pair_table()
-        yield self.notes
         yield Notes([*rank_notes(self), self.source, self.drawn("claims")])
+        yield self.notes
 
     @property
     def counts(self) -> Mapping[str, Mapping[str, object]]:
@@ -190,7 +183,8 @@ class ShareReport(Report):
         if self.is_corrected:
             text += (
                 "; where there are none, estimated from the verdicts of the runs' judges: right "
-                "only if the labelled turns are a random sample; F1 is the judge's"
+                "only if the labelled turns are a random sample; F1 is the judge's (–: F1 is of "
+                "answers yes or no, and needs a label where it says yes and one where it says no)"
             )
             if categories_in_words(self.criteria):
                 text += "; each category is estimated alone, so the shares need not add up to 1"
