@@ -194,9 +194,9 @@ def test_missing_debates_count_as_no_and_long_responses_are_named() -> None:
     assert rows["complete"]["cells"] == [None, "–", *[".76"] * 4, "20 of 21"]
     assert rows["part"]["cells"][2:] == [*[".62"] * 4, "13 of 21"]
     assert [rows[name]["rank"] for name in ("complete", "part", "few")] == [1, 1, 3]
-    long = "28 responses with more than 60 words"
+    long = "too long responses: 28"
     assert ["part", 28, long, "#debates&mark=long&run=part"] in report["faults"]
-    badge = "37 faults: 28 too long answers, 1 other debate, 8 missing or lost debates"
+    badge = "37 faults: 28 too long responses, 1 other debate, 8 missing or lost debates"
     assert report["badges"]["part"] == badge
 
 

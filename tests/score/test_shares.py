@@ -283,13 +283,16 @@ def test_fallback_answers_are_named() -> None:
     # Runs and the marks of the turns: only one of two equal debates has a fallback.
     assert [(row[3], row[4] == "00") for row in debates[:2]] == [([0], False), ([1], True)]
     first["simulation"]["userTurns"][1]["systemResponse"]["utterance"] = ""
+    others[0]["simulation"]["userTurns"][0]["systemResponse"]["utterance"] = "word " * 61
     write_records("late.jsonl", first, *others)
     for call in (
         "judge late.jsonl -o late.j.jsonl --restart --replace",
         "score late.j.jsonl",
         "report late.j.jsonl -o late.html",
     ):
-        ended = touche_rad(call, err=": 1 of 20 answers are empty", mixed=True)
+        ended = touche_rad(call, mixed=True)
+        for what in ("empty responses", "too long responses"):
+            assert f"{what}: late.j 1" in ended.err
         assert "1 of 20 answers are fall" in ended.err
         finding = {"judge": -1, "score": 0}.get(call.split()[0])
         shown, _, _ = ended.out.partition("next: ")

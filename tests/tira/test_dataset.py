@@ -192,8 +192,8 @@ def test_the_evaluator_lets_a_judge_score_debaters_and_counts_lost_debates(run: 
     assert measures["missing responses"] == 3
     assert measures["quantity"] == 27 / 30
     assert measures["mean"] == 27 / 30
-    assert measures["responses over 60 words"] == 0
-    assert measures["responses without citation"] == 1, "one of the demo's responses"
+    assert measures["too long responses"] == 0
+    assert measures["uncited responses"] == 1, "one of the demo's responses"
     assert Path("out/evaluations.jsonl").is_file()
     readme = Path("ours/README.md").read_text()
     assert "ours/truths -i INDEX" in readme
@@ -217,13 +217,13 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation() -> Non
     for warning in (
         "missing responses: 3",
         "empty responses: 1",
-        "responses over 60 words: 1",
+        "too long responses: 1",
         "fallback responses: 1",
     ):
         assert f"{warning} of 30\n" in ended.err
     measures = read_measures()
-    assert measures["responses over 60 words"] == 1
-    assert measures["responses without citation"] == 2
+    assert measures["too long responses"] == 1
+    assert measures["uncited responses"] == 2
     assert measures["fallback responses"] == 1
 
 

@@ -165,7 +165,8 @@ def _print_winners(options: JudgeOptions, sources: Mapping[Path, Path]) -> None:
 
 def _print_shares(options: JudgeOptions, outputs: Collection[Path]) -> None:
     """Print the shares or means of the answers of the evaluations."""
-    from touche_rad.cli.score import warn_of_fallbacks
+    from touche_rad.cli.score import warn_of_answers
+    from touche_rad.score.naming import named
     from touche_rad.score.shares import score_shares
 
     if not outputs:
@@ -174,7 +175,7 @@ def _print_shares(options: JudgeOptions, outputs: Collection[Path]) -> None:
         report = score_shares([*outputs], seed=options.seed)
     except UserError:
         return  # there is no verdict at all, as a warning says
-    warn_of_fallbacks(outputs)
+    warn_of_answers(named([*outputs]), are_ranked=True)
     if options.as_json:
         print_json(report.to_json())
     else:

@@ -60,10 +60,12 @@ def warn_of_copies(*sources: Path) -> None:
     for source in sources:
         with suppress(InputError):  # of a pipe, which can be read once
             bad = files.BadLines(skip=True)
-            if files.detect_kind(source) is files.Kind.CONTESTS:
-                copies = count_units(files.read_contests(source, bad))[1]
-            else:
-                copies = count_units(files.read_views(source, bad, keep_lost=True))[1]
+            units = (
+                files.read_contests(source, bad)
+                if files.detect_kind(source) is files.Kind.CONTESTS
+                else files.read_views(source, bad, keep_lost=True)
+            )
+            _, copies = count_units(units)
             if copies:
                 say(f"{source}: {copies.detail}", Label.WARNING)
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import defaultdict
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, Literal
@@ -95,7 +96,7 @@ def score_command(options: ScoreOptions) -> int:
         raise OptionError("--csv and --json cannot be used together")
     from touche_rad import files
     from touche_rad.contests.score_report import ContestReport
-    from touche_rad.score import kind_of
+    from touche_rad.score import export, kind_of
     from touche_rad.score.cautions import (
         judged_with_different_indexes,
         of_origins,
@@ -111,13 +112,9 @@ def score_command(options: ScoreOptions) -> int:
     refused: dict[str, str] = report.refused
     runs = options.paths[:-1] if report.truth else options.paths
     scored = {name: path for name, path in named(runs).items() if name not in refused}
-    written: list[Path] = []
-    if options.output:
-        from touche_rad.score import JudgementReport, export
-
-        if not isinstance(report, JudgementReport):
-            raise UserError("score: -o is for evaluations; use --json for other results")
-        written += export(report, options.output)
+    if options.output and report.kind != "judgements":
+        raise UserError("score: -o is for evaluations; use --json for other results")
+    written = export(report, options.output) if options.output else ()
     # The result is the first line; what was written and the warnings come after it.
     click.echo(_printed(report, options, refused))
     for path in written:
@@ -131,27 +128,31 @@ def score_command(options: ScoreOptions) -> int:
         warnings += judged_with_different_indexes(scored.values())
     for warning in warnings:
         say(warning, Label.WARNING)
-    warn_of_fallbacks(scored.values())
+    warn_of_answers(scored, are_ranked=report.kind == "shares")
     for error in refused.values():
         say(f"not scored: {error}", Label.ERROR)
     return 1 if refused else 0
 
 
-def warn_of_fallbacks(runs: Iterable[Path]) -> None:
-    """Warn of results that are not from the plugin that a run names, and of empty answers."""
+def warn_of_answers(runs: Mapping[str, Path], *, are_ranked: bool) -> None:
+    """Warn of results that are not from the plugin that a run names.
+
+    Of debaters that are ranked, warn of answers that are empty, too long or without a citation.
+    """
     from touche_rad.files.outputs import say_replaced
-    from touche_rad.runs.fallbacks import ANSWERS
     from touche_rad.score.validation import check
 
-    for run in runs:
+    runs_with: dict[str, list[str]] = defaultdict(list)
+    for name, run in runs.items():
         counts = check(run)
         if counts.replaced:
             say(f"{run}: {say_replaced(counts.replaced)}", Label.WARNING)
-        if counts.empty:
-            say(
-                f"{run}: {counts.empty} of {counts.totals[ANSWERS]} answers are empty",
-                Label.WARNING,
-            )
+        for what, number in counts.odd.items():
+            runs_with[what].append(f"{name} {number}")
+    for what, names in runs_with.items():
+        if are_ranked:
+            line = f"{what}s: {', '.join(names)} (touche-rad check of the simulations names them)"
+            say(line, Label.WARNING)
 
 
 def score_runs(
@@ -216,8 +217,6 @@ def score_runs(
     how: dict[str, Any] = {
         "criteria": criteria,
         "policy": policy,
-        # One run is always compared with the baseline.
-        "compare": options.pairs or len(runs) == 1,
         "baselines": options.baseline,
         "samples": options.samples,
         "seed": options.seed,
@@ -231,6 +230,8 @@ def score_runs(
                 exclude=options.exclude,
                 progress=report_progress,
                 measures=options.measure,
+                # One run is always compared with the baseline.
+                compare=options.pairs or len(runs) == 1,
                 **how,
             )
         if not (options.correct and isinstance(report, JudgementReport)):
@@ -243,8 +244,7 @@ def score_runs(
                 report, compare=options.pairs, samples=options.samples, seed=options.seed
             )
     _refuse(options, ("strict", "exclude", "output"), "labels of several debaters")
-    how["compare"] = options.pairs
-    return score_people(runs, truth, correct=options.correct, **how)
+    return score_people(runs, truth, correct=options.correct, compare=options.pairs, **how)
 
 
 def _refuse(options: ScoreOptions, names: tuple[str, ...], truth: str) -> None:

@@ -21,8 +21,6 @@ from touche_rad.files import check_output
 from touche_rad.plugins import trainer
 from touche_rad.training.folder import TrainingFolder
 
-TRAINING: Final = Section.TRAINING
-
 
 @click.group("train", cls=Group)
 def train_command() -> None:
@@ -88,7 +86,7 @@ def examples(options: ExamplesOptions) -> None:
 # --- the language model of a debater
 
 Wording = Literal["close", "free"]
-_of_training: Final = partial(opt.option, section=TRAINING)
+_of_training: Final = partial(opt.option, section=Section.TRAINING)
 WORDING: Final[Wording] = opt.option("The debater's option wording.", default="close")
 
 
@@ -123,7 +121,7 @@ class AdapterOptions(opt.Common):
         "Recompute activations, the default: slower, with less memory.",
         "--checkpointing/--no-checkpointing",
         default=True,
-        section=TRAINING,
+        section=Section.TRAINING,
     )
     output: Path = opt.output("Folder of the model.", "DIR", required=True)
     save_every: int = _of_training("Steps between checkpoints.", default=50, place=1)

@@ -270,7 +270,8 @@ def records(path: Place, bad: BadLines, lines: Lines | None = None) -> Iterator[
     def texts() -> Iterator[str]:
         nonlocal number
         for number, text in lines or numbered_lines(path, bad):
-            if text.startswith(_MARKS):  # jsonlines would skip it, and the organisers refuse it
+            # jsonlines would skip these marks, and the organisers refuse them.
+            if text.startswith(("\ufeff", "\x1e")):
                 bad.report(
                     InputError(
                         path, f"expected JSON, got {short_repr(text[0])} before it", line=number
@@ -290,9 +291,6 @@ def records(path: Place, bad: BadLines, lines: Lines | None = None) -> Iterator[
                 yield Line(number, value)
     if not number and not bad.count:
         raise InputError(path, "is empty: expected at least one line")
-
-
-_MARKS = ("\ufeff", "\x1e")
 
 
 def read_models(path: Place, model: type[B], newest: int = 1) -> Iterator[B]:

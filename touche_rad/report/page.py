@@ -27,7 +27,7 @@ from touche_rad.files.outputs import say_replaced, sha256_of
 from touche_rad.files.records import make_folder, write_text
 from touche_rad.frozen import frozen
 from touche_rad.pages import read_asset, render_page, to_json
-from touche_rad.report._browse import PART_LETTERS, WORD_LIMIT, debates_as_json
+from touche_rad.report._browse import PART_LETTERS, debates_as_json
 from touche_rad.report._contests import contest_records
 from touche_rad.report._rankings import query_records
 from touche_rad.report._responses import (
@@ -80,8 +80,9 @@ from touche_rad.score.shares import (
     lacks_texts,
     shares_of_debates,
 )
+from touche_rad.score.validation import check
 from touche_rad.score.words import faults_in_words, names_of
-from touche_rad.text import count_of, count_words, is_blank
+from touche_rad.text import count_of
 
 INDEX: Final = "index.html"
 DATA: Final = "data"
@@ -261,8 +262,12 @@ def write_report(
         *faults,
         *(RunFault(name, 1, error) for name, error in refused.items()),
         *_faults_of_sources(sources, skipped, {path.parent for path in ratings}, counted),
-        *_odd_responses(texts_of_runs),
     ]
+    for name in texts_of_runs:
+        for what, number in check(files_of_runs[name]).odd.items():
+            link = reader_link(mark="long", run=name) if "long" in what else ""
+            if "uncited" not in what:  # that is allowed, and the demo's debates have some
+                all_faults.append(RunFault(name, number, f"{what}s: {number}", link, what))
     if scored:
         # What the reader lists; of missing turns only those that a debate itself says it has.
         listed = ["lost debate", "missing debate", MISSING_OR_LOST, "missing verdict"]
@@ -465,25 +470,6 @@ def _badge(kinds: Counter[str]) -> str:
     if len(text) <= _LONGEST_BADGE:
         return text
     return f"{count_of(kinds.total(), 'fault')}: {text}"
-
-
-def _odd_responses(texts: Mapping[str, Sequence[str]]) -> Iterator[RunFault]:
-    """Yield how many answers of each run are empty, or have more words than the task allows."""
-    for name, answers in texts.items():
-        empty = sum(map(is_blank, answers))
-        if empty:
-            yield RunFault(
-                name, empty, f"{empty} of {len(answers)} answers are empty", what="empty answer"
-            )
-        long = sum(count_words(text) > WORD_LIMIT for text in answers)
-        if long:
-            yield RunFault(
-                name,
-                long,
-                f"{count_of(long, 'response')} with more than {WORD_LIMIT} words",
-                reader_link(mark="long", run=name),
-                "too long answer",
-            )
 
 
 def _write(out: Path, data: Mapping[str, Any], sections: Sequence[_Section], seed: int) -> Path:

@@ -31,7 +31,7 @@ def correct(report: JudgementReport, **how: Any) -> ShareReport:
             answered = [turn] * len(turns) if any(scores) else []
             debates.append((Debate(claim=str(line), turns=tuple(answered)), turns))
         debates_of[run] = debates
-    reason = "these are verdicts of several judges on the same debates"
+    reason = "each judge's verdicts, with the labels, give an estimate of the same share"
     return people_report(
         debates_of,
         truth,

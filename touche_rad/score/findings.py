@@ -76,8 +76,8 @@ class Validation:
     """The results by kind, such as answers."""
     fallbacks: Counter[Result] = field(default_factory=Counter)
     """Those that are fallbacks, as their lines say, or else the status."""
-    empty: int = 0
-    """Answers without a text."""
+    odd: Counter[str] = field(default_factory=Counter)
+    """Answers that lack something, or are too long."""
     has_claims_as_input: bool = False
     """Whether the input has only the claims of the debates."""
 

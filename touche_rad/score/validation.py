@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
+from collections.abc import Iterable
 from contextlib import suppress
 from dataclasses import dataclass
+from itertools import compress
 from pathlib import Path
 from typing import Final
 
 from touche_rad import files
 from touche_rad.criteria import Criteria
-from touche_rad.debate import Debate, Turn
+from touche_rad.debate import Debate, Response, Turn
 from touche_rad.errors import InputError, InputProblem
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
@@ -40,6 +42,8 @@ from touche_rad.score.words import names_of
 from touche_rad.text import count_words, is_blank, shell_words
 
 WORDS: Final = 60
+ODD: Final = ("empty response", "too long response", "uncited response")
+"""What is counted of the responses of a run, whoever judges them; too long is over 60 words."""
 OFFICIAL: Final = (Kind.SIMULATIONS, Kind.EVALUATIONS)
 """The kinds of files that can be uploaded."""
 
@@ -191,14 +195,20 @@ def check(
     return result
 
 
+def odd_in(response: Response) -> Iterable[str]:
+    """Return what an answer lacks, and that it is too long."""
+    is_long = count_words(response.content) > WORDS
+    return compress(ODD, (is_blank(response.content), is_long, not response.arguments))
+
+
 def _count_answer(result: Validation, line: int, number: int, turn: Turn, level: Level) -> None:
     """Count a turn's message and its answer, also where verdicts are added; report an empty one."""
     place = f"turn {number}: "
     result.count(UTTERANCES, fallback_of(turn.model_extra), line, place)
     if turn.response:
         result.count(ANSWERS, fallback_of(turn.response.extra), line, place)
+        result.odd.update(odd_in(turn.response))
         if is_blank(turn.response.content):
-            result.empty += 1
             result.add(line, "the answer is empty", f"{place}the answer is empty", level)
 
 

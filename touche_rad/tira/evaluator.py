@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable
-from itertools import starmap
+from itertools import chain, starmap
 from pathlib import Path
 from statistics import fmean
 from typing import Final
@@ -33,9 +33,8 @@ from touche_rad.score.evaluations import how_to_repair
 from touche_rad.score.export import PROTOTEXT, measure, prototext
 from touche_rad.score.rates import count_yes
 from touche_rad.score.result import MEAN
-from touche_rad.score.validation import WORDS
+from touche_rad.score.validation import ODD, odd_in
 from touche_rad.score.words import number
-from touche_rad.text import count_words, is_blank
 from touche_rad.tira.input import configured_turns, find_input
 
 """Prints a warning on a run."""
@@ -143,13 +142,10 @@ def evaluate_debaters(
     yes = count_yes(verdicts, criteria)[:, 0].tolist()
     shares = {key: count / expected for key, count in zip(criteria.keys, yes, strict=True)}
     mean = fmean(shares.values())
+    odd = Counter(chain.from_iterable(map(odd_in, responses)))
     counts = {
         "missing responses": max(0, expected - len(responses)),
-        "empty responses": sum(is_blank(response.content) for response in responses),
-        "responses over 60 words": sum(
-            count_words(response.content) > WORDS for response in responses
-        ),
-        "responses without citation": sum(not response.arguments for response in responses),
+        **{f"{what}s": odd[what] for what in ODD},
         "fallback responses": sum(bool(fallback_of(response.extra)) for response in responses),
     }
     for name, count in counts.items():
