@@ -117,12 +117,6 @@ class AdapterOptions(opt.Common):
     precision: Literal["auto", "float32", "bfloat16", "float16"] = _of_training(
         "Number format.", default="auto"
     )
-    checkpointing: bool = opt.flag(
-        "Recompute activations, the default: slower, with less memory.",
-        "--checkpointing/--no-checkpointing",
-        default=True,
-        section=Section.TRAINING,
-    )
     output: Path = opt.output("Folder of the model.", "DIR", required=True)
     save_every: int = _of_training("Steps between checkpoints.", default=50, place=1)
 

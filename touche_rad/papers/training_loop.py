@@ -101,7 +101,7 @@ class LoopPlan(BaseModel, frozen=True, extra="forbid"):
 
 
 _OPTIONS: Final = (
-    "epochs rate batch accumulate rank alpha dropout longest beta precision checkpointing "
+    "epochs rate batch accumulate rank alpha dropout longest beta precision "
     "save-every held-out wording pairing margin reward score"
 ).split()
 """Options that a plan may set for the commands of `train`."""
@@ -299,10 +299,5 @@ class Loop:
 
 
 def _flags(options: Values) -> list[str]:
-    words: list[str] = []
-    for key, value in options.items():
-        if key == "checkpointing":
-            words.append("--checkpointing" if value else "--no-checkpointing")
-        else:  # in one word, which cannot become another option
-            words.append(f"--{key}={value}")
-    return words
+    # In one word, which cannot become another option.
+    return [f"--{key}={value}" for key, value in options.items()]

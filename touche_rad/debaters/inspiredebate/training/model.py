@@ -48,7 +48,6 @@ class AdapterRecipe(BaseModel, frozen=True, allow_inf_nan=False):
     save_every: PositiveInt = 50
     seed: int = 0
     precision: Precision = "auto"
-    checkpointing: bool = True
 
     @field_validator("base", "adapter")
     @classmethod
