@@ -164,9 +164,9 @@ def test_an_unfit_run_stays_unfit(named_rows: Rows) -> None:
 
 @pytest.mark.parametrize("name", ["judged.jsonl", "renamed.jsonl"])
 def test_a_changed_run_and_its_repair_keep_only_the_command_of_the_status(
-    runs: Path, name: str
+    runs: Path, name: str, demo_index_path: Path
 ) -> None:
-    touche_rad("judge -o judged.jsonl", runs / "simulations.jsonl")
+    touche_rad("judge -i demo -o judged.jsonl", runs / "simulations.jsonl")
     run = Path("judged.jsonl").rename(name)
     Path("judged.jsonl.status.json").rename(f"{name}.status.json")
     touche_rad(f"check {name} --fix -o same.jsonl", err="this is a copy")
@@ -180,9 +180,13 @@ def test_a_changed_run_and_its_repair_keep_only_the_command_of_the_status(
     touche_rad("score", run, err=warning)
     # A copy in another folder is as much changed, and the same command made it.
     touche_rad(f"check {name} --fix -o bare/fixed.jsonl", out=warning)
-    again = f"touche-rad judge {runs / 'simulations.jsonl'} -o bare/fixed.new.jsonl"
+    again = f"touche-rad judge {runs / 'simulations.jsonl'} -i "
     write_lines(Path("bare/fixed.jsonl"), ["{}"])
-    touche_rad("check bare/fixed.jsonl", code=1, out=again)
+    touche_rad("check bare/fixed.jsonl", code=1, out=f"{again}demo -o bare/fixed.new.jsonl")
+    # The folder of the index may be another one there.
+    touche_rad(
+        "check bare/fixed.jsonl -i", demo_index_path, code=1, out=f"{again}{demo_index_path}"
+    )
 
 
 DAMAGES: dict[str, Callable[[Rows], Any]] = {
@@ -213,7 +217,8 @@ def test_a_run_is_repaired_with_its_input(runs: Path, name: str, kind: str) -> N
     result = read_records(OUT)
     assert changed_lines(good, result) == [3] * is_lost
     if name == "a debate is there twice" or (not is_played and {} in rows):
-        touche_rad("check", wrong, code=1, out=":\n  touche-rad check wrong.jsonl ")
+        heading = "a no" if {} in rows else "repair it"
+        touche_rad("check", wrong, code=1, out=f"{heading}:\n  touche-rad check wrong.jsonl ")
     if is_played:
         advice = touche_rad(*words, code=1).out
         assert ("--fix" in advice) == (name != "a record is lost")
@@ -224,6 +229,7 @@ def test_a_run_is_repaired_with_its_input(runs: Path, name: str, kind: str) -> N
         DAMAGES[name](played)
         run_file("JUDGED_DEBATES", played)
         advice = touche_rad("check --input", CLAIMS, wrong, code=1).out
+        assert "A repair alone does not" not in advice
         for line in advice.splitlines():
             if line.startswith("  touche-rad"):
                 touche_rad(line.removeprefix("  touche-rad"), code=None)

@@ -300,6 +300,7 @@ def test_fallback_answers_are_named() -> None:
     touche_rad("check late.j.jsonl", code=None, out="the answer is empty")
     causes = frames.responses("late.j.jsonl")["fallback"].tolist()
     assert causes == ["timeout", *[""] * 19]
+    touche_rad("check late.j.jsonl", out="the answer has 61 words, at most 60 are allowed")
 
 
 def test_pairs_compare_with_a_baseline() -> None:

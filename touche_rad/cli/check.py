@@ -180,9 +180,10 @@ def _maker_of(run: Path, kind: str, index: str | None) -> list[str]:
     """Return the command that made a run, or one that makes its kind, with the typed index."""
     from touche_rad.files.outputs import command_of
 
-    return command_of(run) or [
-        {"INDEX": index}.get(word) or word for word in _MADE_BY.get(kind, "COMMAND INPUT").split()
-    ]
+    words = command_of(run) or _MADE_BY.get(kind, "COMMAND INPUT").split()
+    if index and "-i" in words:
+        words[words.index("-i") + 1] = index
+    return words
 
 
 def _print_advice(
@@ -231,7 +232,7 @@ def _print_advice(
             if remedy.remaining
             else "A repair makes it valid, too, but each missing verdict becomes a no"
         )
-        _print_steps(heading, [step for step in repair_steps if step not in new_steps])
+        _print_steps(heading, repair_steps)
 
 
 def _print_steps(heading: str, steps: Sequence[Sequence[str]]) -> None:

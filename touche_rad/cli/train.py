@@ -104,7 +104,6 @@ class AdapterOptions(opt.Common):
     accumulate: int = _of_training("Batches per optimiser step.", default=1)
     rank: int = _of_training("Rank of LoRA.", default=16)
     alpha: int = _of_training("Alpha of LoRA.", default=32)
-    dropout: float = _of_training("Dropout of LoRA.", least=0, default=0.05)
     longest: int = _of_training(
         "Maximum tokens of a record; longer ones are left out.", default=4096
     )

@@ -28,6 +28,8 @@ _MENDED_WITH_INPUT = {TWICE, MISSING, OTHER_ORDER, InputProblem.EMPTY_RECORD}
 """What a repair mends only with the input, which tells which copy of a debate is too many."""
 _MENDED_BY_ANY_INPUT = {TWICE, OTHER_ORDER, OTHER_NUMBER}
 """What is surely mended with the input, if there is no other fault."""
+_WRITES_NO = {MISSING_SCORE, MISSING, InputProblem.EMPTY_RECORD}
+"""What a repair mends only by verdicts that nobody gave."""
 
 
 @frozen
@@ -87,17 +89,19 @@ def find_remedy(
     if repairs_source:  # the run is not compared with it before
         readable = None
 
-    mended: Collection[str] = ()
+    mended: set[str] = set()
     remaining = {*result.faults}
     with suppress(UserError), TemporaryDirectory() as folder:
         repaired = repair(run, readable)
         copy = Path(folder, "run.jsonl")
         repaired.write(copy)
-        mended = repaired.done
+        mended = {*repaired.done}
         remaining = {*check_run(copy).faults, *result.unfit}
         if not readable:
-            mended = mended or result.faults.keys() & _MENDED_WITH_INPUT
+            mended |= result.faults.keys() & _MENDED_WITH_INPUT
             remaining -= _MENDED_BY_ANY_INPUT
+            if result.kind == Kind.EVALUATIONS:  # they may lack debates, which are written as lost
+                remaining -= _WRITES_NO
     return Remedy(
         judged,
         claims,
@@ -105,5 +109,5 @@ def find_remedy(
         judged.lost > 0 or MISSING in judged.faults,
         mended,
         sorted(remaining),
-        bool(mended) and not remaining and MISSING_SCORE not in mended,
+        bool(mended) and not remaining and not mended & _WRITES_NO,
     )

@@ -161,7 +161,7 @@ def check(
                 level,
             )
         if evaluation:
-            without_verdict += _check_verdicts(result, number, debate, evaluation)
+            without_verdict += _check_verdicts(result, number, debate, evaluation, words)
         else:
             _check_debate(result, number, debate, index, words)
 
@@ -201,8 +201,13 @@ def odd_in(response: Response) -> Iterable[str]:
     return compress(ODD, (is_blank(response.content), is_long, not response.arguments))
 
 
-def _count_answer(result: Validation, line: int, number: int, turn: Turn, level: Level) -> None:
-    """Count a turn's message and its answer, also where verdicts are added; report an empty one."""
+def _count_answer(
+    result: Validation, line: int, number: int, turn: Turn, words: int, level: Level
+) -> None:
+    """Count a turn's message and its answer, also where verdicts are added.
+
+    Report an answer that is empty, or has too many words.
+    """
     place = f"turn {number}: "
     result.count(UTTERANCES, fallback_of(turn.model_extra), line, place)
     if turn.response:
@@ -210,6 +215,14 @@ def _count_answer(result: Validation, line: int, number: int, turn: Turn, level:
         result.odd.update(odd_in(turn.response))
         if is_blank(turn.response.content):
             result.add(line, "the answer is empty", f"{place}the answer is empty", level)
+        count = count_words(turn.response.content)
+        if words and count > words:
+            result.add(
+                line,
+                f"the answer has more than {words} words",
+                f"{place}the answer has {count} words, at most {words} are allowed",
+                level,
+            )
 
 
 def _check_debate(
@@ -221,17 +234,10 @@ def _check_debate(
     for number, turn in enumerate(debate.turns[first - 1 :], first):
         place = f"turn {number}: "
         response = turn.response
-        _count_answer(result, line, number, turn, "fault")
+        _count_answer(result, line, number, turn, words, "fault")
         if not response:
             result.add(line, "the turn has no answer", f"{place}there is no answer")
             continue
-        count = count_words(response.content)
-        if words and count > words:
-            result.add(
-                line,
-                f"the answer has more than {words} words",
-                f"{place}the answer has {count} words, at most {words} are allowed",
-            )
         if not response.arguments:
             result.add(line, "nothing is cited", f"{place}nothing is cited", "warning")
         if len({argument.id for argument in response.arguments}) < len(response.arguments):
@@ -273,7 +279,9 @@ def _check_debate(
         result.add(line, EventKind.INSTRUCTION, f"turn {flagged + 1}: {sentence}", "warning")
 
 
-def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: Evaluation) -> bool:
+def _check_verdicts(
+    result: Validation, line: int, debate: Debate, evaluation: Evaluation, words: int
+) -> bool:
     """Check the verdicts of a line; return whether `--fix` wrote all: `score` calls it lost."""
     answered = len(debate.views(evaluation.criteria.unit))
     if debate.turns and len(evaluation.turns) != answered:
@@ -283,7 +291,7 @@ def _check_verdicts(result: Validation, line: int, debate: Debate, evaluation: E
             f"{len(evaluation.turns)} turns are judged, and {answered} are answered",
         )
     for number, debated in enumerate(debate.turns, 1):
-        _count_answer(result, line, number, debated, "warning")
+        _count_answer(result, line, number, debated, words, "warning")
     causes = {verdict.fallback for turn in evaluation.turns for verdict in turn.values()}
     is_lost = causes == {FILLED_IN}
     if is_lost:

@@ -40,7 +40,6 @@ class AdapterRecipe(BaseModel, frozen=True, allow_inf_nan=False):
     accumulate: PositiveInt = 1
     rank: PositiveInt = 16
     alpha: PositiveInt = 32
-    dropout: Annotated[float, Field(ge=0, lt=1)] = 0.05
     longest: Annotated[int, Field(ge=16)] = 4_096
     beta: PositiveFloat = 0.1
     """DPO's weight of the reference; the paper's formula has none, which is 1."""

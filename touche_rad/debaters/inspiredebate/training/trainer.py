@@ -264,7 +264,7 @@ class Training:
         adapter = LoraConfig(
             r=recipe.rank,
             lora_alpha=recipe.alpha,
-            lora_dropout=recipe.dropout,
+            lora_dropout=0.05,
             target_modules="all-linear",
             task_type="CAUSAL_LM",
         )
