@@ -418,6 +418,7 @@ def test_two_rows_show_their_difference_and_the_turns(
         pair.inner_text(),
     )
     assert page.get_by_text("Equal runs: in the order given.").is_visible()
+    assert pair.locator("summary").inner_text() == "They differ on 1 turn"
     pair.locator("summary").click()
     pair.locator("li a").click()
     page.wait_for_selector(".reason .verdict:has-text('Relation')")
@@ -430,6 +431,7 @@ def test_two_rows_show_their_difference_and_the_turns(
     assert page.evaluate(IS_IN_THE_WINDOW, ".pair")
     assert page.locator(".pair").bounding_box()["height"] < 250  # rows stay in view
     assert "] significant" in page.locator(".pair").inner_text()
+    assert page.locator(".pair summary").inner_text() == "They differ most on 10 turns"
     assert page.evaluate(ITEMS_WITHOUT_NUMBERS) == 10
     assert_fits(page)
     assert_count(page, "td.rank:has-text('≈1')", 10)

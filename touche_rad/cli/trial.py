@@ -166,12 +166,12 @@ def try_plugins(options: TrialOptions, submission: Submission, collection: Path)
         for copy, file in copies.items():
             copy_file(file, copy)
             results.append(f"copied to {copy}")
-        for name, software in entries.items():
-            if options.save:
+        if options.save:
+            for name, software in entries.items():
                 save(options.file, name, software)
                 results.append(f"{name} in {options.file}")
-            else:
-                results.append(name)
+        else:
+            results.append(f"{options.file} is unchanged: --save ENTRY writes the entry")
 
     click.secho("\nnext (tira-cli builds the image, and submits without --dry-run):", bold=True)
     lines = list(_preparations(options, entries, is_clone=is_clone))

@@ -170,10 +170,16 @@ def _parts(figures: Figures, tried: str) -> list[Part]:
         shown = f"* {name}" if rank == "*" else name
         rows.append([shown, *values[:2], *gap, *values[2:]])
     _, head, *heads = table.heads
-    *_, notes = report.parts()
+    *_, method, notes = report.parts()
     columns = [head, *heads[:2], "difference", heads[1], "p (Holm)", *heads[2:]]
     about = Notes([f"difference: {tried} minus the run of the row"])
-    return [report.sentences(), Table(columns, rows, optional=table.optional), about, notes]
+    return [
+        report.sentences(),
+        Table(columns, rows, optional=table.optional),
+        about,
+        method,
+        notes,
+    ]
 
 
 def _watch(spec: opt.PluginSpec) -> None:

@@ -82,7 +82,7 @@
     return turns
       .filter(({ size }) => size)
       .sort((a, b) => b.size - a.size)
-      .slice(0, 10)
+      .slice(0, 11)
       .map(
         ({ at, text, turn, size }) =>
           html`<li>
@@ -114,9 +114,11 @@
       ${
         turns[0] &&
         html`<details>
-          <summary>They differ most on ${count(turns.length, "turn")}</summary>
+          <summary>
+            They differ ${turns[10] ? "most on 10 turns" : `on ${count(turns.length, "turn")}`}
+          </summary>
           <ol>
-            ${turns}
+            ${turns.slice(0, 10)}
           </ol>
         </details>`
       }

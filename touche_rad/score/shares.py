@@ -184,7 +184,9 @@ class ShareReport(Report):
             text += (
                 "; where there are none, estimated from the verdicts of the runs' judges: right "
                 "only if the labelled turns are a random sample; F1 is the judge's (–: F1 is of "
-                "answers yes or no, and needs a label where it says yes and one where it says no)"
+                "answers yes or no, and needs a label where it says yes and one where it says no); "
+                "intervals of single criteria and of F1 are Wilson's with Student's t over "
+                "debates, not from the bootstrap"
             )
             if categories_in_words(self.criteria):
                 text += "; each category is estimated alone, so the shares need not add up to 1"
