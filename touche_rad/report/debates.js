@@ -418,7 +418,7 @@ rad.report.tabs.debates = () => {
     const what = of.length === 1 && !hasFilter("label") ? "verdicts of no" : red;
     spec.about =
       isJudged &&
-      `Most red first, of ${of.join(", ") || "all runs"}${of.length > 1 ? " (strips in this order)" : ""}. Red: the share of ${what}. Strip: turns →, criteria ↓. Numbered as the input, or the run with most debates.`;
+      `Most red first, of ${of.join(", ") || "all runs"}${of.length > 1 ? " (strips in this order)" : ""}. Red: the share of ${what}. Strip: turns →, criteria ↓. Numbered as in the run with most debates.`;
     return html`<${rad.report.Reader} ...${{ spec, address }} />`;
   };
 };
