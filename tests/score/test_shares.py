@@ -303,6 +303,18 @@ def test_fallback_answers_are_named() -> None:
     touche_rad("check late.j.jsonl", out="the answer has 61 words, at most 60 are allowed")
 
 
+def test_a_run_of_fallbacks_with_the_responses_of_another_takes_no_rank() -> None:
+    rows = read_records("verbatim.jsonl")
+    for row in rows:
+        for turn in row["simulation"]["userTurns"]:
+            turn["systemResponse"]["response"]["fallback"] = "timeout"
+    write_records("late.jsonl", *rows)
+    for name in ("verbatim", "late"):
+        touche_rad(f"judge -q {name}.jsonl -o {name}.j.jsonl --replace")
+    ranking = touche_rad("score late.j.jsonl verbatim.j.jsonl --json").json["ranking"]
+    assert {row["run"]: row["rank"] for row in ranking} == {"verbatim.j": 1, "late.j": None}
+
+
 def test_pairs_compare_with_a_baseline() -> None:
     for name in DEBATERS:
         touche_rad(f"judge -q {name}.jsonl -o {name}.j.jsonl")

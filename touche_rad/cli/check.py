@@ -232,7 +232,7 @@ def _print_advice(
             if remedy.remaining
             else "A repair makes it valid, too, but each missing verdict becomes a no"
         )
-        _print_steps(heading, repair_steps)
+        _print_steps(heading, [step for step in repair_steps if step not in new_steps])
 
 
 def _print_steps(heading: str, steps: Sequence[Sequence[str]]) -> None:

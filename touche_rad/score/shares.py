@@ -360,8 +360,10 @@ def shares_of_debates(
     not_ranked = different_judges(paths)
     of_files = without_rank(files_of_runs)
     faults = [*of_files, *in_other_order(files_of_runs, source)]
-    have_pairs = any(len(topic.conversations) > 1 for topic in all_topics)
-    if len(judged) > 1 and not (not_ranked or have_pairs):
+    # A run without a rank may have the responses of another one.
+    if len(judged) > 1 + len(of_files) and not (
+        not_ranked or any(len(topic.conversations) > 1 for topic in all_topics)
+    ):
         not_ranked = "the runs have no claim in common"
         if any(len(topic.runs) > 1 for topic in all_topics):
             not_ranked = "these are verdicts on the same debates; labels tell which are right"
