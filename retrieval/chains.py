@@ -33,8 +33,6 @@ _STARTS: Final = (
 """The first searches: the field, what its hits do, and whether they are on the user's side."""
 _STEPS: Final = packaged_table(__package__, "steps.toml")
 """What the next argument does, by the roles of the statement that both share."""
-_FADE: Final = 0.8
-"""Factor of the score per link."""
 
 
 def links_of(
@@ -132,7 +130,7 @@ class ChainRetriever(Searcher):
                 longer += [
                     _Chain(
                         argument=link.argument,
-                        score=chain.score * link.near * link.weight * _FADE,
+                        score=chain.score * link.near * link.weight * 0.8,  # each link counts less
                         sign=chain.sign * link.sign,
                         path=(*chain.path[:-1], step, _STEPS[link.from_role][link.to_role]),
                         seen=chain.seen | {link.argument.id},

@@ -189,6 +189,15 @@ def test_a_changed_run_and_its_repair_keep_only_the_command_of_the_status(
     )
 
 
+def test_a_repair_follows_no_link_to_a_status(runs: Path) -> None:
+    touche_rad("judge -o away/judged.jsonl", runs / "simulations.jsonl")
+    shutil.copy("away/judged.jsonl", "run.jsonl")
+    copy_lines(Path("run.jsonl"), Path("run.jsonl"), 9)
+    Path("run.jsonl.status.json").symlink_to("away/judged.jsonl.status.json")
+    touche_rad("check run.jsonl --fix -o fixed.jsonl")
+    assert not Path("fixed.jsonl.status.json").exists()
+
+
 DAMAGES: dict[str, Callable[[Rows], Any]] = {
     "a record is lost": lambda rows: rows[3].clear(),
     "a line is missing": lambda rows: rows.pop(3),

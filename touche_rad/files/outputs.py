@@ -162,8 +162,10 @@ def known_status(run: Path) -> dict[str, Any]:
 
 def last_status(run: Path) -> dict[str, Any]:
     """Return the status of a run, or the one beside it if the run was changed since."""
+    place = path_beside(run, STATUS)
     with suppress(OSError, ValueError, LookupError):
-        status = known_status(run) or read_json(path_beside(run, STATUS))
+        # A stranger's link may lead anywhere; what is no status is refused.
+        status = known_status(run) or ({} if place.is_symlink() else read_json(place))
         Status.model_validate(status)
         return status
     return {}

@@ -92,7 +92,6 @@ _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 _FILTERS: Final = {ANSWERS: {"mark": "fallback"}, VERDICTS: {"verdict": "fallback"}}
 """The filter of the reader for each kind of fallbacks."""
 _INVALID_LINE: Final = "invalid line"
-_LONGEST_BADGE: Final = 14
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
 
@@ -302,8 +301,14 @@ def write_report(
                 what = "lost debate"
                 which = "on an empty or invalid line"
             text = f"{count_of(len(names), what)} ({which}): {'; '.join(names)}"
-            number = 0 if is_counted else len(names)
-            all_faults.append(RunFault(source.name, number, shorten(text, 2000), what=what))
+            all_faults.append(
+                RunFault(
+                    source.name,
+                    0 if is_counted else len(names),
+                    shorten(text, 2000),
+                    what=what,
+                )
+            )
 
     kinds_of: defaultdict[str, Counter[str]] = defaultdict(Counter)
     for fault in all_faults:
@@ -467,7 +472,7 @@ def _faults_of_sources(
 def _badge(kinds: Counter[str]) -> str:
     """Say how many faults of each kind a run has; the ranking shows what is before the colon."""
     text = ", ".join(map(count_of, kinds.values(), kinds))
-    if len(text) <= _LONGEST_BADGE:
+    if len(text) <= 14:  # a longer one makes the plot small
         return text
     return f"{count_of(kinds.total(), 'fault')}: {text}"
 
