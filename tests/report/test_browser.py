@@ -53,6 +53,9 @@ CITATIONS_AT_THE_START_OF_A_LINE = """() => [...Array(80).keys()].filter((number
   answer.style.width = `${140 + 4 * number}px`;
   return [...answer.querySelectorAll('.ref')].some((citation) =>
     citation.getBoundingClientRect().left < answer.getBoundingClientRect().left + 8); }).length"""
+PRESS_AT_ONCE = """async (keys) => { for (const key of keys) {
+  document.body.dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+  await null; } }"""
 ITEMS_WITHOUT_NUMBERS = """[...document.querySelectorAll('.pair li')]
   .filter((item) => getComputedStyle(item).listStyleType === 'none').length"""
 HAS_ROOM = """({ scrollWidth, clientWidth, children }) => scrollWidth <= clientWidth &&
@@ -310,9 +313,10 @@ def test_keys_go_to_debates_and_turns(open_page: OpenPage, judges: str) -> None:
     page.keyboard.press("?")
     page.wait_for_selector("dialog[open]")
     assert "Next debate" in page.locator("dialog").inner_text()
-    for key in "?Tj?":
-        page.keyboard.press(key)
+    page.keyboard.press("?")
+    page.evaluate(PRESS_AT_ONCE, "Tj")
     page.wait_for_selector(".ranking")
+    page.keyboard.press("?")
     assert page.locator("dialog dt").all_inner_texts() == ["?", "t", "T"]
 
 

@@ -40,7 +40,7 @@ rad.failure = (error) =>
     ? "The server cannot be reached. Does it still run? A restarted one can have another address."
     : error.message;
 
-/* The address: #TARGET&name=value&... The target is an element's id; plain #TARGET works too. */
+/* The address: #TARGET&name=value&... The target is an element's id. */
 rad.address = {
   read() {
     const values = new URLSearchParams(location.hash.slice(1));

@@ -10,7 +10,11 @@
     const { at = "" } = address;
     const named = /^[dwq]\d/.test(at) ? names.find((name) => name[0] === at[0]) : at;
     const name = names.includes(named) ? named : names[0];
-    const turnTo = (by) => () => tabs.at((names.indexOf(name) + by) % tabs.length).click();
+    /* Drawn at once, for the next key. */
+    const turnTo = (by) => () => {
+      location.hash = names.at((names.indexOf(name) + by) % names.length);
+      rad.report.go(rad.address.read());
+    };
     rad.useMemo(() => {
       rad.keys.clear();
       rad.keys({ t: ["Next tab", turnTo(1)], T: ["Previous tab", turnTo(-1)] });
