@@ -186,7 +186,7 @@ def test_a_filter_is_in_the_address_and_survives_a_reload(open_page: OpenPage, j
     page.wait_for_function("() => location.hash.includes('label=no')")
     result = position(page)
     assert result != "1 of 20"
-    assert page.evaluate(IS_IN_THE_WINDOW, TITLE)
+    page.wait_for_function(IS_IN_THE_WINDOW, arg=TITLE)
     address = page.evaluate("location.hash")
     assert "run=kind&maxim=quality&verdict=yes&label=no" in address
     page.reload()
@@ -293,11 +293,11 @@ def test_one_file_opens_and_searches_debates_of_all_parts(
     page.keyboard.type("word6")
     wait_for_position(page, "1 of 1")
     assert "Claim 6." in page.locator(TITLE).inner_text()
-    assert page.evaluate(IS_IN_THE_WINDOW, TITLE)
+    page.wait_for_function(IS_IN_THE_WINDOW, arg=TITLE)
     assert page.locator("mark.found").inner_text() == "word6"
     page.keyboard.type(" and more")
     page.wait_for_selector("text=No debate matches the filter")
-    assert page.evaluate(IS_IN_THE_WINDOW, ".reader .notice")
+    page.wait_for_function(IS_IN_THE_WINDOW, arg=".reader .notice")
 
 
 def test_keys_go_to_debates_and_turns(open_page: OpenPage, judges: str) -> None:
@@ -432,7 +432,7 @@ def test_two_rows_show_their_difference_and_the_turns(
     boxes = page.locator(".run input")
     for place in (20, 0):
         boxes.nth(place).check()
-    assert page.evaluate(IS_IN_THE_WINDOW, ".pair")
+    page.wait_for_function(IS_IN_THE_WINDOW, arg=".pair")
     assert page.locator(".pair").bounding_box()["height"] < 250  # rows stay in view
     assert "] significant" in page.locator(".pair").inner_text()
     assert page.locator(".pair summary").inner_text() == "They differ most on 10 turns"
@@ -473,7 +473,7 @@ def test_a_ranking_of_twenty_runs_is_on_the_first_screen(
 ) -> None:
     page = open_page(twenty)
     assert_count(page, ".ranking tbody tr", 21)
-    assert page.evaluate(IS_IN_THE_WINDOW, ".ranking")
+    page.wait_for_function(IS_IN_THE_WINDOW, arg=".ranking")
     page = open_page(twenty, phone=True)
     assert page.locator(".ranking tbody tr").first.bounding_box()["y"] < 844 / 2
     assert page.locator(".ranking").bounding_box()["height"] < 24 * 31
@@ -487,7 +487,8 @@ def test_a_ranking_of_twenty_runs_is_on_the_first_screen(
         table = open_page(address, viewport=TABLET).locator(".scroll").first
         assert table.evaluate(HAS_ROOM)
     page = open_page(f"{twenty}#files", viewport={"width": 280, "height": 800})
-    assert page.locator(".bar [aria-current]").evaluate(IS_IN_VIEW)
+    current = page.locator(".bar [aria-current]").element_handle()
+    page.wait_for_function(IS_IN_VIEW, arg=current)
 
 
 def test_a_table_is_sorted_by_keyboard_and_downloaded_as_csv(
