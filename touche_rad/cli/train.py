@@ -101,23 +101,12 @@ class AdapterOptions(opt.Common):
     epochs: float = _of_training("Passes over the data.", default=3.0)
     rate: float = _of_training("Learning rate; the default is the paper's.", default=1e-5)
     batch: int = _of_training("Records per forward pass.", default=4)
-    accumulate: int = _of_training("Batches per optimiser step.", default=1)
     rank: int = _of_training("Rank of LoRA.", default=16)
-    alpha: int = _of_training("Alpha of LoRA.", default=32)
-    longest: int = _of_training(
-        "Maximum tokens of a record; longer ones are left out.", default=4096
-    )
-    held_out: float = _of_training(
-        "Share of the topics that is held out.",
-        least=0,
-        default=0.1,
-        place=2,
-    )
     precision: Literal["auto", "float32", "bfloat16", "float16"] = _of_training(
         "Number format.", default="auto"
     )
+    held_out: float = _of_training("Share of the topics that is held out.", least=0, default=0.1)
     output: Path = opt.output("Folder of the model.", "DIR", required=True)
-    save_every: int = _of_training("Steps between checkpoints.", default=50, place=1)
 
 
 def _train(name: str, options: AdapterOptions, **settings: object) -> None:
@@ -211,7 +200,6 @@ class DpoOptions(AdapterOptions):
         "Training by sft to continue; its model is the reference.", "--from", metavar="DIR"
     )
     batch: int = _of_training("Pairs per forward pass.", default=1)
-    accumulate: int = _of_training("Batches per optimiser step.", default=8)
     beta: float = opt.option(
         "Strength of the reference model; 1 in the paper's formula.", default=0.1
     )

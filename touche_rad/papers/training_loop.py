@@ -101,8 +101,7 @@ class LoopPlan(BaseModel, frozen=True, extra="forbid"):
 
 
 _OPTIONS: Final = (
-    "epochs rate batch accumulate rank alpha longest beta precision "
-    "save-every held-out wording pairing margin reward score"
+    "epochs rate batch rank beta precision held-out wording pairing margin reward score"
 ).split()
 """Options that a plan may set for the commands of `train`."""
 _OF_VLLM: Final = re.compile(
