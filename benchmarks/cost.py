@@ -52,9 +52,6 @@ DEFAULTS = {
         "best",
         "zsl(profile=evidence-quality)",
         "zsl(profile=evidence)",
-        "zsl(per=debate)",
-        "zsl(per=debate,profile=evidence)",
-        "fsl1(per=debate)",
         "zsl(profile=paper)",
         "fsl1(profile=paper)",
         "analysis5(profile=paper)",
@@ -191,8 +188,7 @@ async def run_judge(
 ) -> None:
     judge = find("judge", name).make(services, options)
     for _, views in debates:
-        done = judge.judge_all and await judge.judge_all(views[-1])
-        for view in views if not done else ():
+        for view in views:
             await judge_view(judge, view, grice())
 
 

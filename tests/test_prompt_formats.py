@@ -113,8 +113,7 @@ async def played(
         return await plugin.answer(unanswered)
     if play.kind == "panel":
         return await plugin.judge(contest)
-    verdicts = await plugin.judge_all(answered) if hasattr(plugin, "judge_all") else None
-    return await plugin.judge(answered) if verdicts is None else verdicts
+    return await plugin.judge(answered)
 
 
 def missing(text: str, schema: Mapping[str, Any]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from statistics import fmean, mode
 from typing import Annotated, ClassVar, Final
 
@@ -18,7 +18,7 @@ from touche_rad.plugins import (
     split_plugins,
 )
 from touche_rad.plugins import Options as PluginOptions
-from touche_rad.runs.judging import ViewVerdicts, judge_turns
+from touche_rad.runs.judging import ViewVerdicts, judge_view
 
 VOTES: Final = "votes"
 """The field of a verdict with the score of each member; null if the member failed."""
@@ -52,24 +52,12 @@ class Jury:
 
     async def judge(self, debate: Debate) -> Verdicts:
         """Judge the last response."""
-        return (await self._verdicts([debate]))[0]
-
-    async def judge_all(self, debate: Debate) -> Sequence[Verdicts] | None:
-        """Judge all responses at once, if one of the members can."""
-        if all(member.judge_all is None for member in self._members.values()):
-            return None
-        return await self._verdicts([debate.view(turn) for turn in range(len(debate.turns))])
-
-    async def _verdicts(self, views: Sequence[Debate]) -> list[Verdicts]:
         asked = (
-            judge_turns(member, views, self._criteria, deadline=time_left())
+            judge_view(member, debate, self._criteria, deadline=time_left())
             for member in self._members.values()
         )
-        verdicts: list[Verdicts] = []
-        for votes_on_turn in zip(*await asyncio.gather(*asked), strict=True):
-            votes = dict(zip(self._members, votes_on_turn, strict=True))
-            verdicts.append({key: _average(votes, key) for key in self._criteria.keys})
-        return verdicts
+        votes = dict(zip(self._members, await asyncio.gather(*asked), strict=True))
+        return {key: _average(votes, key) for key in self._criteria.keys}
 
 
 def _average(votes: Mapping[str, ViewVerdicts], key: str) -> Verdict:

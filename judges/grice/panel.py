@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from statistics import fmean
 from typing import Annotated, ClassVar, Final
 
@@ -9,7 +10,7 @@ from touche_rad.contest import Contest, Outcome, leader
 from touche_rad.plugins import NamesPlugins, Services, make
 from touche_rad.plugins import Options as PluginOptions
 from touche_rad.records import Share
-from touche_rad.runs.judging import judge_turns
+from touche_rad.runs.judging import judge_view
 from touche_rad.text import excerpt
 from touche_rad.users.contest_views import task_view
 
@@ -40,7 +41,9 @@ class GricePanel:
         reasons: list[str] = []
         for speaker in contest.speakers:
             views = task_view(contest, speaker).views()
-            judgements = await judge_turns(self._judge, views, self._criteria)
+            judgements = await asyncio.gather(
+                *(judge_view(self._judge, view, self._criteria) for view in views)
+            )
             # The mean of each criterion and of all; missing verdicts are left out.
             means: dict[str, float | None] = {}
             for key in self._criteria.keys:

@@ -123,7 +123,7 @@ def test_citations_are_judged_by_sentence_and_by_argument(server: Scripted, deba
     assert verdicts[0]["precise"]["answer"] == 75
     assert verdicts[0]["precise"]["arguments"] == ["yes", "no", "yes"]
     words = ("judge", debates, "-m", f"{server.url}#tiny", "--criteria", "citations", "-o", "x")
-    for judge in ("zsl(per=maxim)", "jury(of=zsl(per=debate))"):
+    for judge in ("zsl(per=maxim)", "jury(of=zsl(per=maxim))"):
         assert "per=turn" in touche_rad(*words, "-j", judge, code=2).error
 
 

@@ -39,15 +39,6 @@ class Reads:
         return dict.fromkeys(Maxim, Verdict(score=float(score[1]), rationale="read"))
 
 
-@judge("reads-all")
-class ReadsAll(Reads):
-    """The same, for all responses of a debate at once."""
-
-    async def judge_all(self, debate: Debate) -> list[dict[Maxim, Verdict]]:
-        ASKED["calls at once"] += 1
-        return [self.judge(debate.view(turn)) for turn in range(len(debate.turns))]
-
-
 A = "reads(key=a)"
 B = "reads(key=b)"
 
@@ -102,13 +93,6 @@ def test_a_member_that_fails_is_left_out_and_the_verdict_says_so() -> None:
     assert none["score"] == 1.0
     assert "no judge of the jury gave a verdict" in none["explanation"]
     assert both["score"] == 0.5
-
-
-def test_members_that_judge_whole_debates_do_so_in_a_jury() -> None:
-    source = debates(Path("d.jsonl"), ["a=0.9 b=0.5", "a=0.5 b=0.9"])
-    run_jury(source, of=f"reads-all(key=a),{B}")
-    assert ASKED["calls at once"] == 1
-    assert [verdict["score"] for verdict in verdicts(source)] == pytest.approx([0.7, 0.7])
 
 
 @with_cases(("of", "problem"), "judges/wrong_members.tsv")

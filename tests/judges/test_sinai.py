@@ -36,7 +36,6 @@ ANSWERS: dict[str, Any] = {
     "yes|no": "yes",
     "Reasons": {"yes": "YES-REASONS", "no": "NO-REASONS"},
     "Answer": ALL_NO,
-    "Answers": {"answers": [ALL_NO] * 3},
 }
 
 
@@ -156,23 +155,7 @@ def judge_file(server: Scripted, **options: str) -> list[Mapping[Maxim, Verdict]
     return list(evaluation.turns)
 
 
-def test_a_whole_debate_is_judged_in_one_call_where_that_is_wanted(server: Scripted) -> None:
-    turns = [ALL_NO, {**ALL_NO, "quality": "yes"}, {**ALL_NO, "manner": "yes"}]
-    answering(server, {**ANSWERS, "Answers": {"answers": turns}})
-    verdicts = judge_file(server, per="debate")
-    assert called(server) == ["Answers"]
-    assert [verdict[Maxim.QUALITY].yes for verdict in verdicts] == [False, True, False]
-    assert [verdict[Maxim.MANNER].yes for verdict in verdicts] == [False, False, True]
-
-
-def test_a_debate_that_cannot_be_judged_at_once_is_judged_turn_by_turn(server: Scripted) -> None:
-    answering(server, {**ANSWERS, "Answers": {"answers": [ALL_NO]}})
-    verdicts = judge_file(server, per="debate")
-    assert called(server).count("Answer") == 3
-    assert len(verdicts) == 3
-
-
-@pytest.mark.parametrize("per", ["turn", "maxim", "debate"])
+@pytest.mark.parametrize("per", ["turn", "maxim"])
 def test_a_model_that_talks_nonsense_gives_no_verdict_and_no_failure(
     server: Scripted, per: str
 ) -> None:
@@ -242,25 +225,20 @@ def test_reasons_that_a_model_cannot_derive_are_asked_for_once(server: Scripted)
     assert called(server).count("Reasons") == 2 * len(Maxim)  # one repair each
 
 
-@pytest.mark.parametrize("per", ["turn", "debate"])
 def test_the_model_quotes_evidence_before_its_verdicts_in_the_profiles_for_it(
-    server: Scripted, per: str
+    server: Scripted,
 ) -> None:
     quoted = {f"{maxim}_evidence": f"EVIDENCE-{maxim}" for maxim in Maxim}
-    answer = {**quoted, **ALL_NO}
-    answering(server, {"Answer": answer, "Answers": {"answers": [answer] * 3}})
-    for turn in judge_file(server, per=per, profile="evidence"):
+    answering(server, {"Answer": {**quoted, **ALL_NO}})
+    for turn in judge_file(server, profile="evidence"):
         assert all(f"EVIDENCE-{maxim}" in str(turn[maxim].rationale) for maxim in Maxim)
-    nothing = {**dict.fromkeys(quoted, "None."), **ALL_NO}
-    answering(server, {"Answer": nothing, "Answers": {"answers": [nothing] * 3}})
-    for turn in judge_file(server, per=per, profile="evidence"):
+    answering(server, {"Answer": {**dict.fromkeys(quoted, "None."), **ALL_NO}})
+    for turn in judge_file(server, profile="evidence"):
         assert all(str(turn[maxim].rationale) == "no" for maxim in Maxim)
     server.asked.clear()
-    judge_file(server, per=per, profile="evidence-quality")
+    judge_file(server, profile="evidence-quality")
     keys = ["quantity", "quality_evidence", "quality", "relation", "manner"]
-    schema = form_of(server.asked[0])
-    of_turn = schema if per == "turn" else next(iter(schema["$defs"].values()))
-    assert list(of_turn["properties"]) == keys
+    assert list(form_of(server.asked[0])["properties"]) == keys
 
 
 def test_evidence_is_not_quoted_for_one_maxim_at_a_time() -> None:

@@ -347,9 +347,12 @@ def test_a_field_has_the_probabilities_of_its_choice(server: Scripted, tokens: l
     tops = [{"token": "yes", "logprob": -0.1}, {"token": "no", "logprob": -2.5}]
     listed = [{"token": token, "top_logprobs": tops if "yes" in token else []} for token in tokens]
     server.always = content("".join(tokens), logprobs={"content": listed})
-    answer, likely = _with_model(server, lambda model: model.ask_scored(ASKED, Shown))
+    choices = {"verdict": ("yes", "no")}
+    answer, likely = _with_model(
+        server, lambda model: model.ask_scored(ASKED, Shown, choices=choices)
+    )
     assert answer == Shown(verdict="yes")
-    assert likely == (("verdict", pytest.approx({"yes": 0.917, "no": 0.083}, abs=0.001)),)
+    assert likely == {"verdict": pytest.approx({"yes": 0.917, "no": 0.083}, abs=0.001)}
 
 
 class Sorts(BaseModel):

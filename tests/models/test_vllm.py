@@ -62,7 +62,8 @@ def test_it_follows_schemas_and_survives_the_death_of_its_engine(folder: Path) -
                 with anyio.move_on_after(1):
                     await model.ask(asked(0), Judged)
             results["one"] = await model.ask(asked(0), Judged)
-            results["scored"] = await model.ask_scored(asked(1), Judged)
+            choices = dict.fromkeys(("quality", "manner"), ("yes", "no"))
+            results["scored"] = await model.ask_scored(asked(1), Judged, choices=choices)
             results["regex"] = await model.ask(asked(2), Coded)
             results["numbers"] = await model.ask(asked(2), Counted)
             results["choice"] = await model.ask_choice(asked(2), ("yes", "no"))
@@ -80,8 +81,8 @@ def test_it_follows_schemas_and_survives_the_death_of_its_engine(folder: Path) -
     assert re.fullmatch("[A-D]{3}-[0-9]{2}", results["regex"].code), "a field's pattern is kept to"
     assert isinstance(results["numbers"], Counted), "a number has an end, whoever writes it"
     value, chances = results["scored"]
-    assert [name for name, _ in chances] == ["quality", "manner"]
-    for name, likely in chances:
+    assert list(chances) == ["quality", "manner"]
+    for name, likely in chances.items():
         assert getattr(value, name) in likely
         assert sum(likely.values()) == pytest.approx(1)
         assert min(likely.values()) > 0, "a random model is never sure"

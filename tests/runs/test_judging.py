@@ -2,7 +2,7 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,7 +22,7 @@ from touche_rad.errors import WorkError
 from touche_rad.files.outputs import Status
 from touche_rad.plugins import LoadedJudge, LoadedPanel
 from touche_rad.runs import judging
-from touche_rad.runs.judging import CachedJudge, judge_turns, judge_view
+from touche_rad.runs.judging import CachedJudge, judge_view
 from touche_rad.runs.panels import judge_contest
 from touche_rad.runs.runner import run
 from touche_rad.runs.work import RunOptions
@@ -139,41 +139,6 @@ def test_a_judge_of_a_view_has_a_time_limit() -> None:
 
 
 SECOND = VIEW.with_utterance("And?").with_response(Response(content="No."))
-STRANGER = fakes.debate_of("Cars are bad.", "Why?").with_response(Response(content="No."))
-GOOD = four_verdicts(0.75)
-INCOMPLETE = four_verdicts(0.75, manner=None)
-
-
-class Whole(Giving):
-    """Gives these verdicts on a whole debate, or none within the time limit."""
-
-    def __init__(self, *of_turns: Verdicts) -> None:
-        super().__init__(four_verdicts())
-        self.of_turns = of_turns
-
-    async def judge_all(self, debate: Debate) -> Sequence[Verdicts]:
-        await anyio.sleep(0 if self.of_turns else 60)
-        return self.of_turns
-
-
-@pytest.mark.parametrize(
-    ("second", "of_turns", "is_used"),
-    [
-        (SECOND, [GOOD, GOOD], True),
-        (SECOND, [GOOD], False),
-        (SECOND, [GOOD, INCOMPLETE], False),
-        (SECOND, [], False),
-        (STRANGER, [GOOD, GOOD], False),
-    ],
-    ids=["good", "a turn is missing", "a verdict is missing", "too late", "different debates"],
-)
-def test_a_good_result_on_a_whole_debate_is_used(
-    second: Debate, of_turns: list[Verdicts], is_used: bool
-) -> None:
-    judge = LoadedJudge(Whole(*of_turns))
-    turns = anyio.run(partial(judge_turns, judge, [VIEW, second], grice(), deadline=0.5))
-    expected = GOOD if is_used else four_verdicts()
-    assert [turn.verdicts for turn in turns] == [expected] * 2
 
 
 def test_the_oldest_verdicts_make_room() -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Final
 
@@ -17,7 +16,7 @@ from touche_rad.cli.console import Label, next_step, print_json, say, with_crite
 from touche_rad.cli.program import command
 from touche_rad.contest import to_contest
 from touche_rad.criteria import Unit
-from touche_rad.debate import Debate, Verdicts
+from touche_rad.debate import Debate
 from touche_rad.demo import demo_file
 from touche_rad.errors import OptionError, UserError, nearest
 from touche_rad.files.outputs import check_output
@@ -151,11 +150,7 @@ async def _answer_or_judge(plugin: object, debate: Debate, unit: Unit) -> None:
         elif isinstance(plugin, LoadedDebater):
             await call(plugin.answer, debate.before_response())
         elif isinstance(plugin, LoadedJudge):
-            verdicts: Sequence[Verdicts] | None = None
-            if plugin.judge_all and unit == "response":
-                verdicts = await call(plugin.judge_all, debate)
-            if not verdicts:
-                await call(plugin.judge, debate.views(unit)[-1])
+            await call(plugin.judge, debate.views(unit)[-1])
     except ModelError as error:
         say(f"the play ended early: {error}")
 

@@ -216,17 +216,15 @@ class Model:
         messages: Sequence[Message],
         schema: type[S],
         *,
-        choices: Mapping[str, tuple[str, ...]] | None = None,
+        choices: Mapping[str, tuple[str, ...]],
         step: str = "ask",
         shorten: Shorten | None = None,
     ) -> tuple[S, Chances]:
-        """Return an object of the schema, and the probabilities of the choices per field.
+        """Return an object of the schema, and the probabilities of the choices of each field.
 
-        `choices` are those of each field; without them, yes and no of each field.
-
-        The fields are in the order of the answer. Without log probabilities the list is empty.
+        Without log probabilities the mapping is empty.
         """
-        question = ObjectQuestion(schema, choices or {"": ("yes", "no")})
+        question = ObjectQuestion(schema, choices)
         scored: tuple[S, Chances] = await self._ask(question, messages, step, shorten, None)
         return scored
 

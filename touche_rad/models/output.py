@@ -88,8 +88,8 @@ def _strict(part: object) -> Any:
 S = TypeVar("S", bound=BaseModel)
 Fields = Mapping[str, Any]
 """Fields of a request or of a reply."""
-Chances = tuple[tuple[str, dict[str, float]], ...]
-"""Name of a field and the probability of each choice in it, for each field with a choice."""
+Chances = Mapping[str, Mapping[str, float]]
+"""The probability of each choice by field, for the fields with choices."""
 
 _LONGEST_ANSWER: Final = 1_000_000
 """Characters of a text that are read."""
@@ -289,14 +289,11 @@ class ObjectQuestion:
             self.forms.append(response_format)
 
     def read(self, reply: Fields, model: str) -> Fields:
-        """Return the text, and the probability of each choice for each field that has one.
-
-        The choices of the field without a name are those of all fields.
-        """
+        """Return the text, and the probability of each choice for each field that has one."""
         answer = answer_text(reply, model)
         parse_object(answer, self.schema)
         if not self.choices:
-            return {"said": answer, "chances": ()}
+            return {"said": answer, "chances": {}}
         tokens = _tokens(first_choice(reply, model))
         starts = []
         text = ""
@@ -304,23 +301,21 @@ class ObjectQuestion:
             starts.append(len(text))
             text += str(token.get("token", ""))
         either = "|".join(map(re.escape, chain(*self.choices.values())))
-        by_field = []
+        by_field = {}
         for match in re.finditer(rf'"(\w+)"\s*:\s*(")(?:{either})"', text):
             quote = match.start(2)
             for at in (quote + 1, quote):  # the quote and the value may be one token
                 token = tokens[bisect.bisect_right(starts, at) - 1]
-                of_field = self.choices.get(match.group(1)) or self.choices.get("", ())
-                likely = probabilities(token.get("top_logprobs"), of_field)
+                name = match.group(1)
+                likely = probabilities(token.get("top_logprobs"), self.choices.get(name, ()))
                 if likely is not None:
-                    by_field.append((match.group(1), likely))
+                    by_field[name] = likely
                     break
-        return {"said": answer, "chances": tuple(by_field)}
+        return {"said": answer, "chances": by_field}
 
     def result(self, stored: Fields) -> tuple[Any, Chances]:
-        """Return the object, and the probabilities by field in the order of the answer."""
-        chances = stored.get("chances") or ()
-        by_field = tuple((str(name), dict(likely)) for name, likely in chances)
-        return parse_object(stored["said"], self.schema), by_field
+        """Return the object, and the probabilities by field."""
+        return parse_object(stored["said"], self.schema), dict(stored["chances"])
 
 
 @dataclass

@@ -312,14 +312,6 @@ class Judge(Protocol):
 
 
 @runtime_checkable
-class JudgesAll(Protocol):
-    """A judge that can judge all responses of a debate at once."""
-
-    async def judge_all(self, debate: Debate) -> Sequence[Verdicts] | None:
-        """Return the verdicts on each turn, or None to judge turn by turn."""
-
-
-@runtime_checkable
 class Panel(Protocol):
     """Judges a whole debate of speeches. `judge` may be async."""
 

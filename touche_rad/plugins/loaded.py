@@ -20,7 +20,6 @@ from touche_rad.plugins.contracts import (
     ExplainedCandidate,
     Explains,
     Judge,
-    JudgesAll,
     Panel,
     Pipelined,
     Retriever,
@@ -132,13 +131,6 @@ class LoadedJudge(Loaded[Judge]):
     def judge(self) -> Callable[[Debate], Verdicts | Awaitable[Verdicts]]:
         """Judges the last response of a debate."""
         return self._in_context(self.instance.judge)
-
-    @cached_property
-    def judge_all(self) -> Callable[[Debate], Awaitable[Sequence[Verdicts] | None]] | None:
-        """Judges all responses of a debate at once; None if the judge cannot."""
-        if isinstance(self.instance, JudgesAll):
-            return self._in_context(self.instance.judge_all)
-        return None
 
 
 class LoadedPanel(Loaded[Panel]):

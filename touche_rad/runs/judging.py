@@ -268,9 +268,7 @@ def work(
                 (EventKind.LOST_DEBATE.event(detail),),
             )
 
-        turns: Sequence[ViewVerdicts] = await _judge_whole(judge, views, criteria, deadline)
-        if not turns:
-            turns = await asyncio.gather(*(cached.judge(view, failures) for view in views))
+        turns = await asyncio.gather(*(cached.judge(view, failures) for view in views))
         events: list[Event] = []
         fallbacks: list[Fallback] = []
         for view, of_turn in zip(views, turns, strict=True):
@@ -339,56 +337,6 @@ class CachedJudge:
         for task in running:
             task.cancel()
         await asyncio.gather(*running, return_exceptions=True)
-
-
-async def judge_turns(
-    judge: LoadedJudge,
-    views: Sequence[Debate],
-    criteria: Criteria,
-    *,
-    deadline: float | None = None,
-) -> Sequence[ViewVerdicts]:
-    """Judge several responses of one debate, with one call if the judge can."""
-    turns = await _judge_whole(judge, views, criteria, deadline) if len(views) > 1 else []
-    if turns:
-        return turns
-    return await asyncio.gather(
-        *(judge_view(judge, view, criteria, deadline=deadline) for view in views)
-    )
-
-
-async def _judge_whole(
-    judge: LoadedJudge, views: Sequence[Debate], criteria: Criteria, deadline: float | None
-) -> list[ViewVerdicts]:
-    """Judge all responses of a debate with one call, if the judge can and the views are nested.
-
-    Return an empty list if that fails or any verdict is missing: each view is then judged alone.
-    """
-    if not views or not judge.judge_all or criteria.unit != "response":
-        return []
-    debate = views[-1]
-    if [debate.view(turn) for turn in range(len(debate.turns))] != list(views):
-        return []
-    use = begin_use()
-    result: Sequence[Verdicts] | None
-    try:
-        with call_context(caller=Caller(judge.name, debate.key), use=use):
-            result = await CALLS(judge.judge_all, debate.as_served(), seconds=deadline)
-    except Exception as error:
-        log.debug("the judge failed on a whole debate", exc_info=error)
-        return []
-    if use.failure or not isinstance(result, Sequence) or len(result) != len(views):
-        return []
-    turns: list[ViewVerdicts] = []
-    for of_turn in result:
-        verdicts = {}
-        for criterion in criteria:
-            verdict = _verdict(of_turn, criteria, criterion)
-            if not isinstance(verdict, Verdict):
-                return []
-            verdicts[criterion.key] = verdict
-        turns.append(ViewVerdicts(verdicts))
-    return turns
 
 
 @frozen_by_name

@@ -22,7 +22,6 @@ from touche_rad.plugins import (
     ArgumentIndex,
     ExplainedCandidate,
     Explains,
-    JudgesAll,
     Kind,
     Services,
     find,
@@ -92,23 +91,14 @@ def check_judge(
     """Check a judge of single responses; raise ContractError with every broken rule.
 
     It gives a verdict on each of the four maxims with a score from 0 to 1 or a reason for its
-    absence, the same verdicts for the same debate, and, if it has `judge_all`, one mapping per
-    response.
+    absence, and the same verdicts for the same debate.
     """
     work = _Work("judge", name, options, **services)
     odd = Response(content="No. " * 40)
     cases = {what: (debate,) for what, debate in _answered().items()}
-    (debate,) = cases[_WHOLE]
     cases |= {what: (_debate(text).with_response(odd),) for what, text in _UNUSUAL.items()}
     for what, verdicts in work.repeated("judge", cases).items():
         work.add(what, _verdict_faults(verdicts, work.services.criteria))
-    if isinstance(work.plugin.factory, JudgesAll):
-        by_turn = work.results("judge_all", {"judge_all": (debate,)}).get("judge_all")
-        if by_turn is not None:
-            if len(by_turn) != len(debate.turns):
-                work.add("judge_all", [f"{len(debate.turns)} responses, {len(by_turn)} results"])
-            for verdicts in by_turn:
-                work.add("judge_all", _verdict_faults(verdicts, work.services.criteria))
     work.finish()
 
 

@@ -89,8 +89,8 @@ class _SinaiJudge:
 
         profile: str = "lean"
         """paper: one call per maxim"""
-        per: Literal["turn", "debate", "maxim"] = "turn"
-        """one call per turn, per debate, or per maxim of a turn"""
+        per: Literal["turn", "maxim"] = "turn"
+        """one call per turn, or per maxim of a turn"""
         examples: Path | None = None
         """file of labelled examples (default: ours)"""
         shown: Annotated[int | None, Field(ge=0)] = None
@@ -101,7 +101,7 @@ class _SinaiJudge:
         @model_validator(mode="after")
         def _can_quote(self) -> _SinaiJudge.Options:
             if self.per == "maxim" and self.evidence != "none":
-                raise ValueError("evidence needs per=turn or per=debate")
+                raise ValueError("evidence needs per=turn")
             return self
 
     def __init__(self, options: Options, services: Services) -> None:
@@ -222,43 +222,7 @@ class _SinaiJudge:
             if isinstance(error, InvalidAnswer) and not self._each:
                 return await self._judge_by_criterion(case)
             return self._no_verdicts(str(error))
-        return self._read_verdicts(answer, dict(chances)) | missing
-
-    async def judge_all(self, debate: Debate) -> list[Verdicts] | None:
-        """Judge all responses in one call with `per=debate`."""
-        if self.options.per != "debate":
-            return None
-        count = len(debate.turns)
-        schema: Any = self._answer
-        answers = (list[schema], Field(min_length=count, max_length=count))
-        turns = [
-            {"user": clean(turn.utterance), **_shown(turn, self._shown)} for turn in debate.turns
-        ]
-        try:
-            reasons, missing = await self._derive_all()
-            messages = Prompt.load(__package__, "debate").messages(
-                turns=turns, reasons=reasons, **self._guidance
-            )
-            answer: Any
-            answer, chances = await self.model.ask_scored(
-                messages,
-                create_model("Answers", answers=answers),
-                choices=self._names,
-                step="sinai.debate",
-            )
-        except ModelError as error:
-            return [self._no_verdicts(str(error)) for _ in debate.turns]
-        # The chances of a field come in the order of the turns. If some are missing, those that are
-        # there cannot be told apart.
-        by_field: dict[str, list[dict[str, float]]] = {}
-        for field, chance in chances:
-            by_field.setdefault(field, []).append(chance)
-        by_field = {field: likely for field, likely in by_field.items() if len(likely) == count}
-        verdicts: list[Verdicts] = []
-        for turn, answer_on_turn in enumerate(answer.answers):
-            on_turn = {field: likely[turn] for field, likely in by_field.items()}
-            verdicts.append(self._read_verdicts(answer_on_turn, on_turn) | missing)
-        return verdicts
+        return self._read_verdicts(answer, chances) | missing
 
     def _no_verdicts(self, reason: str) -> Verdicts:
         return dict.fromkeys(self._criteria.keys, Verdict(rationale=reason))
