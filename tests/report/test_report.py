@@ -28,7 +28,7 @@ from tests.report.makers import (
 from tests.screens import check_messages
 from tests.terminal import touche_rad
 from touche_rad import files
-from touche_rad.debate import Maxim
+from touche_rad.debate import NOTHING_FOUND, Maxim
 from touche_rad.pages import rendering
 from touche_rad.report import write_report
 from touche_rad.score.reference import Policy
@@ -123,11 +123,13 @@ def test_a_folder_has_the_same_data_in_files() -> None:
 
 def test_turns_are_marked() -> None:
     long = "Elephants never forget the moon. " * 13
-    debate = make_debate(("U1", long, "Zoos.")).with_utterance("U2")
+    debate = make_debate(("U1", long, "Zoos."), ("V", NOTHING_FOUND, "")).with_utterance("U2")
     run = write_lines("sim.jsonl", [files.simulation_line(debate)])
     page = report_page([run])
     marks = page.data["data-debates"]["debates"][0][4]
-    assert marks == "38", "long and not supported; unanswered"
+    assert marks == "3@8", "long and not supported; no argument; unanswered"
+    none = ["sim", 1, "no-argument responses: 1", "#debates&mark=nothing&run=sim"]
+    assert none in page.data["report"]["faults"]
 
 
 def test_nothing_is_fetched_and_no_text_becomes_markup() -> None:

@@ -17,7 +17,7 @@ from tests.records import change_parts, read_json, read_records, write_records
 from tests.report.makers import Page
 from tests.terminal import touche_rad
 from touche_rad import files, frames
-from touche_rad.debate import Debate, Response, Turn
+from touche_rad.debate import NOTHING_FOUND, Debate, Response, Turn
 from touche_rad.score.conversations import DebateOfRun, topics
 
 DEBATERS = ("grounded", "verbatim")
@@ -284,6 +284,7 @@ def test_fallback_answers_are_named() -> None:
     assert [(row[3], row[4] == "00") for row in debates[:2]] == [([0], False), ([1], True)]
     first["simulation"]["userTurns"][1]["systemResponse"]["utterance"] = ""
     others[0]["simulation"]["userTurns"][0]["systemResponse"]["utterance"] = "word " * 61
+    others[0]["simulation"]["userTurns"][1]["systemResponse"]["utterance"] = NOTHING_FOUND
     write_records("late.jsonl", first, *others)
     for call in (
         "judge late.jsonl -o late.j.jsonl --restart --replace",
@@ -291,7 +292,7 @@ def test_fallback_answers_are_named() -> None:
         "report late.j.jsonl -o late.html",
     ):
         ended = touche_rad(call, mixed=True)
-        for what in ("empty responses", "too long responses"):
+        for what in ("empty responses", "too long responses", "no-argument responses"):
             assert f"{what}: late.j 1" in ended.err
         assert "1 of 20 answers are fall" in ended.err
         finding = {"judge": -1, "score": 0}.get(call.split()[0])

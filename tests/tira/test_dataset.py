@@ -16,6 +16,7 @@ from tests.records import write_lines, write_records
 from tests.terminal import Ended, touche_rad
 from tests.tira.client import call_client
 from tests.tira.places import committed
+from touche_rad.debate import NOTHING_FOUND
 from touche_rad.demo import demo_file
 from touche_rad.score.export import PROTOTEXT
 
@@ -210,6 +211,8 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation() -> Non
     responses[1]["response"]["fallback"] = "timeout"
     blank = records[2]["simulation"]["userTurns"][0]["systemResponse"]
     blank["utterance"] = blank["response"]["content"] = " "
+    none = records[2]["simulation"]["userTurns"][1]["systemResponse"]
+    none["utterance"] = none["response"]["content"] = NOTHING_FOUND
     ended = evaluate_debater(records, "-j", "always-yes")
     assert ended.out == (
         "mean share of yes .900 over 30 responses to 10 claims, judged by always-yes\n"
@@ -218,6 +221,7 @@ def test_the_evaluator_counts_long_responses_and_those_without_citation() -> Non
         "missing responses: 3",
         "empty responses: 1",
         "too long responses: 1",
+        "no-argument responses: 1",
         "fallback responses: 1",
     ):
         assert f"{warning} of 30\n" in ended.err

@@ -13,7 +13,7 @@ from itertools import chain
 from typing import Any, Final
 
 from touche_rad.criteria import Criteria, Criterion
-from touche_rad.debate import Turn
+from touche_rad.debate import NOTHING_FOUND, Turn
 from touche_rad.pages import marked_answer, to_json
 from touche_rad.score.confusion import place_of_verdict
 from touche_rad.score.conversations import ClaimTopic, Conversation
@@ -21,15 +21,17 @@ from touche_rad.score.conversations import ClaimTopic, Conversation
 WORD_LIMIT: Final = 60
 PART_LETTERS: Final = 250_000
 """Letters of JSON after which a new part begins."""
-# The marks of a turn: their sum is one hexadecimal digit in the index.
+# The marks of a turn: their sum is one character in the index, "0" for none.
 LONG: Final = 1
 UNSUPPORTED: Final = 2
 FALLBACK: Final = 4
 UNANSWERED: Final = 8
+NOTHING: Final = 16
 _RESPONSES: Final = [
     ("long", "over 60 words"),
     ("unsupported", "a sentence without a source"),
     ("unanswered", "no response"),
+    ("nothing", "no argument found"),
     ("fallback", "a fallback answered"),
 ]
 _LACKS: Final = [("none", "no verdict"), ("fallback", "a fallback")]
@@ -79,7 +81,7 @@ def debates_as_json(
                     len(parts) - 1,
                     conversation.id,
                     list(conversation.runs),
-                    "".join(f"{mark:x}" for mark in marks),
+                    "".join(chr(ord("0") + mark) for mark in marks),
                     "".join(map(_hash, conversation.turns)),
                     list(conversation.verdicts),
                     "".join(
@@ -158,6 +160,8 @@ def _turns(
                 mark |= LONG
             if any(sentence["state"] == "unsupported" for sentence in answer["sentences"]):
                 mark |= UNSUPPORTED
+            if turn.answer == NOTHING_FOUND:
+                mark |= NOTHING
         else:
             mark |= UNANSWERED
         judged = []

@@ -50,7 +50,7 @@ rad.report = { data: rad.island("report"), tabs: {} };
         runs,
         judges,
         turns,
-        mark: (turn) => parseInt(marks[turn], 16),
+        mark: (turn) => marks.charCodeAt(turn) - 48,
         hash: (turn) => hashes.slice(turn * 5, turn * 5 + 5),
         letter: (...verdict) => verdicts[indexOf(...verdict)] || "-",
         isFallback: (...verdict) => fallbacks.includes(indexOf(...verdict)),

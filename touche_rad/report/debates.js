@@ -16,7 +16,7 @@ rad.report.tabs.debates = () => {
     unit,
   } = rad.report.debates();
   const { judges } = rad.report.data;
-  const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8 };
+  const MARKS = { long: 1, unsupported: 2, fallback: 4, unanswered: 8, nothing: 16 };
   const hasFilter = (filter) => filters.some(([name]) => name === filter);
   const isJudged = hasFilter("verdict");
 

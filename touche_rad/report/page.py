@@ -91,6 +91,8 @@ _TABS: Final = {"debates": "Debates", "wholes": "Whole debates", "queries": "Que
 _KINDS_OF_RUNS: Final = {Kind.QRELS: Kind.RUN, Kind.CONTESTS: Kind.OUTCOMES}
 _FILTERS: Final = {ANSWERS: {"mark": "fallback"}, VERDICTS: {"verdict": "fallback"}}
 """The filter of the reader for each kind of fallbacks."""
+_MARKS: Final = {"too long response": "long", "no-argument response": "nothing"}
+"""The mark of the reader's turns for what is counted of responses."""
 _INVALID_LINE: Final = "invalid line"
 _NEEDED: Final = {Kind.RUN: "qrels", Kind.OUTCOMES: "contests or debates"}
 
@@ -264,7 +266,7 @@ def write_report(
     ]
     for name in texts_of_runs:
         for what, number in check(files_of_runs[name]).odd.items():
-            link = reader_link(mark="long", run=name) if "long" in what else ""
+            link = reader_link(mark=_MARKS[what], run=name) if what in _MARKS else ""
             if "uncited" not in what:  # that is allowed, and the demo's debates have some
                 all_faults.append(RunFault(name, number, f"{what}s: {number}", link, what))
     if scored:

@@ -16,7 +16,7 @@ from typing import Final
 
 from touche_rad import files
 from touche_rad.criteria import Criteria
-from touche_rad.debate import Debate, Response, Turn
+from touche_rad.debate import NOTHING_FOUND, Debate, Response, Turn
 from touche_rad.errors import InputError, InputProblem
 from touche_rad.events import EventKind
 from touche_rad.evidence.instructions import flags
@@ -42,8 +42,9 @@ from touche_rad.score.words import names_of
 from touche_rad.text import count_words, is_blank, shell_words
 
 WORDS: Final = 60
-ODD: Final = ("empty response", "too long response", "uncited response")
-"""What is counted of the responses of a run, whoever judges them; too long is over 60 words."""
+ODD: Final = ("empty response", "too long response", "uncited response", "no-argument response")
+"""What is counted of the responses of a run, whoever judges them; too long is over 60 words, and
+no-argument that the debater says it has found none."""
 OFFICIAL: Final = (Kind.SIMULATIONS, Kind.EVALUATIONS)
 """The kinds of files that can be uploaded."""
 
@@ -197,8 +198,10 @@ def check(
 
 def odd_in(response: Response) -> Iterable[str]:
     """Return what an answer lacks, and that it is too long."""
-    is_long = count_words(response.content) > WORDS
-    return compress(ODD, (is_blank(response.content), is_long, not response.arguments))
+    content = response.content
+    is_long = count_words(content) > WORDS
+    has_none = content == NOTHING_FOUND
+    return compress(ODD, (is_blank(content), is_long, not response.arguments, has_none))
 
 
 def _count_answer(
@@ -206,7 +209,7 @@ def _count_answer(
 ) -> None:
     """Count a turn's message and its answer, also where verdicts are added.
 
-    Report an answer that is empty, or has too many words.
+    Report an answer that is empty, has found no argument, or has too many words.
     """
     place = f"turn {number}: "
     result.count(UTTERANCES, fallback_of(turn.model_extra), line, place)
@@ -215,6 +218,8 @@ def _count_answer(
         result.odd.update(odd_in(turn.response))
         if is_blank(turn.response.content):
             result.add(line, "the answer is empty", f"{place}the answer is empty", level)
+        if turn.response.content == NOTHING_FOUND:
+            result.add(line, "no argument is found", f"{place}no argument is found", "warning")
         count = count_words(turn.response.content)
         if words and count > words:
             result.add(
