@@ -242,9 +242,10 @@ def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
     To say that no argument was found claims nothing, so nothing has to be found.
     """
     if response.admits:
-        return [RuleFault(0.0, "the response says that it has found no argument")]
+        admits = "claims nothing that needs a source: it only says that no argument was found"
+        return [RuleFault(0.0, admits)]
     if not response.claims:
-        return [RuleFault(DECISIVE, "the response claims nothing that an argument could support")]
+        return [RuleFault(DECISIVE, "makes no claim, so it follows from no argument")]
     faults = []
     for claim in response.claims:
         support = claim.support
@@ -294,7 +295,9 @@ def manner(response: ResponseFeatures) -> Iterator[RuleFault]:
         counts.update(sentence.words.senses[at] for at in sentence.words.matter)
     again = sum(count - 2 for count in counts.values() if count > 2) / max(8, counts.total())
     yield RuleFault(0.0, "clear and short")
-    yield RuleFault(max(0, length - MOST_WORDS) / 30, f"it has {length} words")
+    yield RuleFault(
+        max(0, length - MOST_WORDS) / 30, f"it has {length} words, more than {MOST_WORDS}"
+    )
     yield RuleFault(DECISIVE if length < FEWEST_WORDS else 0.0, f"it has only {length} words")
     yield RuleFault(
         max(0, len(longest.words.words) - LONG_SENTENCE) / 20, f"{quote(longest)} is long"
