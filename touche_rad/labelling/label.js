@@ -53,7 +53,7 @@
     return html`${
         shown.earlier.length > 0 &&
         html`<details class="earlier" open=${innerWidth >= 1024}>
-          <summary class="soft">${rad.count(shown.earlier.length, "earlier turn")}</summary>
+          <summary>${rad.count(shown.earlier.length, "earlier turn")}</summary>
           ${shown.earlier.map(
             (turn, number) =>
               html`<${Bubble} who="Turn ${number + 1}, user" kind="user">${turn.user}<//>
@@ -315,7 +315,7 @@
   const frame = (number) => {
     active = Math.max(0, Math.min(LAST, number));
     draw();
-    document.querySelector(".question.active").scrollIntoView({ block: "nearest" });
+    rad.intoView(document.querySelector(".question.active"));
   };
   if (HAS_TWO) {
     QUESTIONS.slice(0, 9).forEach(({ title, answers }, number) => {

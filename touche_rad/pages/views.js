@@ -2,8 +2,8 @@
 /* Views: rad.html`<p>${text}</p>` makes elements with Preact. Texts are only ever set as texts. */
 {
   const { h, render } = preact;
-  /* A long name breaks behind its underscores. */
-  const broken = (part, at) => [at > 0 && h("wbr"), part];
+  /* A long name breaks behind its underscores, an option such as --skip-bad nowhere. */
+  const joint = (option) => (option ? h("span", { class: "option" }, option) : h("wbr"));
   const shown = (child) => {
     if (Array.isArray(child)) {
       return child.map(shown);
@@ -11,8 +11,8 @@
     return typeof child === "string"
       ? rad
           .visible(child)
-          .split(/(?<=_)/)
-          .map(broken)
+          .split(/(?<=_)|(?<=\s)(--[a-z-]{2,30})/)
+          .map((part, at) => (at % 2 ? joint(part) : part))
       : child;
   };
   /* No text can become markup, a script, or a link that leaves the page. */
@@ -233,19 +233,19 @@
     </article>`;
   };
 
-  /* A select; options: [[value, text]], or groups [[name, [[value, text]]]]. */
-  const option = ([value, text]) =>
+  /* A menu; options: [[value, text]], or groups [[name, [[value, text]]]]. */
+  const choice = ([value, text]) =>
     Array.isArray(text)
-      ? html`<optgroup label=${value}>${text.map(option)}</optgroup>`
+      ? html`<optgroup label=${value}>${text.map(choice)}</optgroup>`
       : html`<option value=${value}>${text}</option>`;
-  rad.Pick = ({ label, name, value, options, pick }) =>
+  rad.Pick = ({ label, name, options, pick }) =>
     html`<select
       name=${name}
       aria-label=${label}
-      value=${value}
-      onChange=${(event) => pick(event.currentTarget.value, event.currentTarget)}
+      value=""
+      onChange=${(event) => pick(event.currentTarget.value)}
     >
-      ${options.map(option)}
+      ${options.map(choice)}
     </select>`;
   /* What is selected, each with a button that removes it: [[name, text]]. */
   rad.Chips = ({ chips, remove }) =>

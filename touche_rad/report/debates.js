@@ -176,7 +176,7 @@ rad.report.tabs.debates = () => {
     calls.map(
       ([run, list]) =>
         html`<details class="calls">
-          <summary class="soft">${names[run]}: ${count(list.length, "model call")}</summary>
+          <summary>${names[run]}: ${count(list.length, "model call")}</summary>
           ${list.map((call) => html`<${Call} ...${call} />`)}
         </details>`,
     );
@@ -266,7 +266,7 @@ rad.report.tabs.debates = () => {
       ${
         cited.length > shown &&
         html`<details>
-          <summary class="soft">
+          <summary>
             ${count(cited.length - shown, "citation")}${shown > 0 && ", which annotators did not see"}
           </summary>
           ${cited.slice(shown)}
@@ -335,7 +335,7 @@ rad.report.tabs.debates = () => {
             ${
               at > 0 &&
               html`<details>
-                <summary class="soft">${count(at, "earlier turn")}</summary>
+                <summary>${count(at, "earlier turn")}</summary>
                 ${columns[0].records.slice(0, at).map(
                   ({ user, answer }) =>
                     html`<${Message} text=${user} ...${{ find }} />
@@ -381,7 +381,6 @@ rad.report.tabs.debates = () => {
     return html`<${rad.Pick}
         label="Compare with a run"
         name="with"
-        value=""
         options=${[["", "Compare …"], ...filters[0][2].map(([name]) => [names.indexOf(name), name])]}
         pick=${(run) => pick([...others, Number(run)])}
       />

@@ -234,7 +234,7 @@
         ${
           cautions[2] &&
           html`<details>
-            <summary class="soft">${count(cautions.length - 2, "more warning")}</summary>
+            <summary>${count(cautions.length - 2, "more warning")}</summary>
             ${cautions.slice(2)}
           </details>`
         }

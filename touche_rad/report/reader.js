@@ -137,9 +137,8 @@
       label,
       options.map(([value, option]) => [`${field}=${value}`, option]),
     ]);
-    const add = (value, select) => {
+    const add = (value) => {
       const [field, ...chosen] = value.split("=");
-      select.value = "";
       filter({ [field]: chosen.join("=") });
     };
     const { value, error } = usePart(item && name[0] + item.part);
@@ -171,7 +170,6 @@
           html`<${rad.Pick}
             label="Add a filter"
             name="filter"
-            value=""
             options=${[["", "Filter …"], ...groups]}
             pick=${add}
           />`

@@ -199,7 +199,6 @@
     const failed = event.failures ? ", failed" : "";
     return `model: ${what}, ${seconds(event.seconds)}, ${tokens} tokens${failed}`;
   };
-  const shortOf = ({ say: text }) => rad.short(text, 80);
   const textOf = (citation) => citation.parts.map(([text]) => text).join("");
 
   const Topics = ({ names }) => {
@@ -242,6 +241,7 @@
     </ul>`;
   const Why = ({ answer: { candidates, considered, ...answer } }) => {
     const cited = candidates.filter(({ note }) => note === "cited");
+    const [best] = candidates.filter(({ note }) => !note || note === "cited");
     return html`<div class="reason why">
       ${answer.judged.map(
         (judged) =>
@@ -250,7 +250,10 @@
               ${judged.list.map(
                 (verdict) =>
                   html`<dt><${rad.Verdict} ...${verdict} /></dt>
-                    <dd class="text">${verdict.rationale || "no reason given"}</dd>`,
+                    <dd>
+                      <div class="soft">${setup.asks[verdict.name]}</div>
+                      <span class="text">${verdict.rationale || "no reason given"}</span>
+                    </dd>`,
               )}
             </dl>
             ${judged.list[0]?.score != null && html`<p class="soft">A score of .50 or more means yes.</p>`}`,
@@ -268,6 +271,7 @@
         candidates.length > 0 &&
         html`<p class="soft">
             ${`${candidates.length} of ${rad.count(considered, "candidate")}, best first. The answer cites ${cited.map(({ rank }) => `number ${rank}`).join(" and ") || "none of them"}.`}
+            ${cited.includes(best) && " The others score less or have a reason beside them."}
           </p>
           <ol class="list">
             ${candidates.map(
@@ -289,6 +293,7 @@
     const scope = `t${index}-${which}`;
     const isCompared = turn.answers.length > 1;
     const isPicked = which === turn.pick;
+    const list = (!isCompared && answer.judged[0]?.list) || [];
     const [isOpen, open] = rad.useState(false);
     rad.useEffect(() => isOpen && reveal(scope), [isOpen]);
     const same = children(turn.parent).findIndex(
@@ -326,7 +331,7 @@
           html`${
               answer.steps.length > 0 &&
               html`<details>
-                <summary class="soft">${rad.count(answer.steps.length, "step")}</summary>
+                <summary>${rad.count(answer.steps.length, "step")}</summary>
                 <${Steps} steps=${answer.steps} />
               </details>`
             }
@@ -338,13 +343,8 @@
         ${
           shown &&
           html`<div class="foot row">
-            ${
-              !isCompared &&
-              answer.judged[0]?.list.map(
-                ({ score, ...verdict }) => html`<${rad.Verdict} ...${verdict} />`,
-              )
-            }
-            ${!isCompared && answer.judged[0]?.list.length > 0 && html`<${WordsOnly} />`}
+            ${list.map(({ score, ...verdict }) => html`<${rad.Verdict} ...${verdict} />`)}
+            ${list.length > 0 && html`<${WordsOnly} />`}
             <button class="plain" aria-expanded=${isOpen} onClick=${() => open(!isOpen)}>
               Why?
             </button>
@@ -412,7 +412,6 @@
     const siblings = children(turn.parent);
     const shown = siblings.indexOf(index);
     const isOff = fork && place > path(fork.parent).length;
-    const action = (text, act) => html`<button class="plain" onClick=${act}>${text}</button>`;
     return html`<section
       class="turn ${isOff ? "off" : ""} ${turn.answers.length > 1 ? "two" : ""}"
       id="t${index}"
@@ -430,7 +429,7 @@
                 html`<button
                   class="plain"
                   aria-pressed=${sibling === index}
-                  aria-label="Branch ${at + 1} of ${siblings.length}: ${shortOf(state.turns[sibling])}"
+                  aria-label="Branch ${at + 1} of ${siblings.length}: ${rad.short(state.turns[sibling].say, 50)}"
                   onClick=${() => {
                     if (!running) {
                       goTo(last(sibling));
@@ -444,11 +443,16 @@
           }
           ${
             answerOf(turn) &&
-            html`${action("Edit", () => edit(turn))}
-            ${action("Again", () => {
-              cancel();
-              send(turn.say, turn.parent);
-            })}`
+            html`<button class="plain" onClick=${() => edit(turn)}>Edit</button>
+              <button
+                class="plain"
+                onClick=${() => {
+                  cancel();
+                  send(turn.say, turn.parent);
+                }}
+              >
+                Again
+              </button>`
           }
         </div>
         <div class="bubble user text" tabindex=${turn.say.length > 300 ? 0 : null}>${turn.say}</div>
@@ -775,22 +779,14 @@
     return rows;
   };
   const transcript = () => path(state.at).flatMap((index) => rowsOf(state.turns[index]));
-  const others = () => {
+  const head = () => {
     const shown = path(state.at);
-    const number = state.turns.length - shown.length;
-    const hasCompared = shown.some((index) => state.turns[index].answers[1]);
+    const without = state.turns.length > shown.length ? ", without other branches" : "";
     return [
-      number && `${rad.count(number, "turn")} of other branches`,
-      hasCompared && "compared answers",
-    ]
-      .filter(Boolean)
-      .map((text) => `, without ${text}`)
-      .join("");
+      `Debate: ${rad.short(state.turns[shown[0]].say, 50)}`,
+      `${new Date().toLocaleDateString("en", { dateStyle: "long" })}${without}${setup.model ? "" : ". Judges compare words only, not the side."}`,
+    ];
   };
-  const head = () => [
-    `Debate: ${shortOf(state.turns[path(state.at)[0]])}`,
-    `${new Date().toLocaleDateString("en", { dateStyle: "long" })}${others()}${setup.model ? "" : ". Judges compare words only, not the side."}`,
-  ];
   const contents = {
     jsonl: () => `${JSON.stringify(simulation(state.at))}\n`,
     // Further lines of a text are indented, so that none of them looks like another speaker.
@@ -802,7 +798,8 @@
       const page = $("exported");
       const [title, main] = page.content.querySelectorAll("title, main");
       const [name, date] = head();
-      const rows = transcript().map(
+      const asks = Object.entries(setup.asks).map(([what, text]) => [`${what} asks`, text, "note"]);
+      const rows = [...transcript(), ...asks].map(
         ([who, text, kind]) =>
           html`<div class=${kind}>
             <dt>${who}</dt>
@@ -827,7 +824,7 @@
     const download = `debate.${kind}`;
     const href = URL.createObjectURL(file);
     Object.assign(document.createElement("a"), { href, download }).click();
-    say(`The debate is saved as ${download}${others()}.`);
+    say(`The debate is saved as ${download}.`);
   };
   const move = (by) => () => {
     const turns = [...document.querySelectorAll(".turn")];
@@ -852,17 +849,13 @@
   for (const [id, action] of [["stop", stop], ["cancel", cancel], ["link", copy], ...files]) {
     $(id).addEventListener("click", action);
   }
-  for (const [event, action] of Object.entries({
-    hashchange: load,
-    beforeunload: keep,
-    pagehide: keep,
-    visibilitychange: keep,
-    pageshow: () => {
-      left = false;
-    },
-  })) {
-    addEventListener(event, action);
+  addEventListener("hashchange", load);
+  for (const event of ["beforeunload", "pagehide", "visibilitychange"]) {
+    addEventListener(event, keep);
   }
+  addEventListener("pageshow", () => {
+    left = false;
+  });
 
   if (history.state?.offer === offer) {
     const { first, second, judges } = history.state;

@@ -100,6 +100,9 @@ def add_debate_page(
             "judges": list(offer.judges),
             "limits": list(offer.limits),
             "topics": offer.topics,
+            "asks": {
+                criterion.title: criterion.reminder for criterion in offer.criteria if offer.judges
+            },
             "words": offer.words,
             "turns": MAX_TURNS,
             "model": offer.has_model,
