@@ -24,6 +24,7 @@ from tests.records import END_OF_RUN, read_records, write_lines, write_records
 from tests.report.makers import NASTY, NASTY_DEBATES, make_debate, write_evaluations
 from touche_rad import files
 from touche_rad.criteria import grice
+from touche_rad.debate import NOTHING_FOUND
 from touche_rad.report import write_report
 
 pytestmark = pytest.mark.services
@@ -36,7 +37,7 @@ NUMBERS = """() => [rad.number(.825), rad.signed(-.003), rad.between(-.003, .041
   rad.signed(-.0004)].join(" ")"""
 IS_IN_THE_WINDOW = """(selector) => { const box = document.querySelector(selector).getBoundingClientRect();
   const rows = selector === '.pair' ? [...document.querySelectorAll('.run')] : [];
-  return box.top >= document.querySelector('.bar').offsetHeight - 1 && box.bottom <= innerHeight &&
+  return box.top >= document.querySelector('.bar').offsetHeight - 1 && box.bottom <= innerHeight + 1 &&
     rows.every((row) => row.getBoundingClientRect().bottom <= box.top); }"""
 IS_IN_VIEW = """(element) => { const { left, right } = element.getBoundingClientRect();
   return left >= 0 && right <= innerWidth; }"""
@@ -368,11 +369,18 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     runs = [write_evaluations(tmp_path / "late.jsonl", claims), tmp_path / "lost.jsonl"]
     records = read_records(runs[0])
     write_records(runs[1], records[0], {}, records[2])
-    turn = records[2]["simulation"]["userTurns"][1]
-    turn["systemResponse"]["response"]["fallback"] = "the model did not answer"
+    first, second, _ = records[2]["simulation"]["userTurns"]
+    first["systemResponse"]["utterance"] = NOTHING_FOUND
+    second["systemResponse"]["response"]["fallback"] = "the model did not answer"
     write_records(runs[0], *records)
     runs.append(write_records(tmp_path / "gone.jsonl", {**records[0], "simulation": {}}))
     page = open_page(address_of(runs, tmp_path / "r.html"))
+    lines = "options => options.map((option) => option.getClientRects().length)"
+    options = page.locator(".option:text-is('--baseline')")
+    for width in range(300, 400, 5):
+        page.set_viewport_size({"width": width, "height": 800})
+        assert options.evaluate_all(lines) == [1]
+    page.set_viewport_size(LAPTOP)
     page.get_by_role("button", name="lost 1 fault", exact=True).click()
     for name in ("lost", "late"):
         page.get_by_role("checkbox", name=f"Compare {name}").check()
@@ -384,11 +392,12 @@ def test_a_count_of_faults_opens_what_it_counts(open_page: OpenPage, tmp_path: P
     page.locator(".opened").get_by_role("link", name="missing or lost debates").click()
     wait_for_position(page, "1 of 1")
     assert page.locator(".reader").inner_text() == "2. B\n\nlost has no debate on this claim."
-    go_to(page, "Ranking")
-    page.get_by_role("button", name="late 1 fallback", exact=True).click()
-    page.locator(".opened").get_by_role("link", name="fallback").click()
-    wait_for_position(page, "1 of 1")
-    assert page.locator(".turns button:not(.other)").inner_text() == "Turn 2"
+    for name, turn in (("fallback", "Turn 2"), ("no-argument response", "Turn 1")):
+        go_to(page, "Ranking")
+        page.get_by_role("button", name="late 2 faults", exact=True).click()
+        page.locator(".opened").get_by_role("link", name=name).click()
+        wait_for_position(page, "1 of 1")
+        assert page.locator(".turns button:not(.other)").inner_text() == turn
     page.evaluate("location.hash = 'd2'")
     page.get_by_text("1 of 2 runs shown").wait_for()
     assert_count(page, "option:text-is('gone')", 0)

@@ -397,8 +397,8 @@ def _shares(report: ShareReport) -> Board:
         rows,
         measure,
         text=text,
-        note=f"{count_of(report.claims, 'claim')}{of_labels}. Mean of the criteria; "
-        f"{report.source}. {_drawn(report, 'claims')}",
+        note=f"{count_of(report.claims, 'claim')}{of_labels}. Mean of the criteria; turns: with "
+        f"missing ones; {report.source}. {_drawn(report, 'claims')}",
         columns=heads,
         tables=[notes] if report.truth else [],
         base=base,
