@@ -69,8 +69,8 @@ def served(*words: str) -> Iterator[str]:
 
 def debate(page: Any, second: str = "") -> None:
     """Debate for a turn."""
-    page.get_by_label("Compare with").select_option(second)
     page.locator("#say").fill(SAID)
+    page.get_by_label("Compare with").select_option(second)
     page.locator("#send").click()
     page.locator("#t0 .foot").first.wait_for()
     page.locator("#send").wait_for()

@@ -386,6 +386,7 @@ def _shares(report: ShareReport) -> Board:
         heads.append(["labelled" if report.truth else "debates", ""])
     title = _against_baseline(report, base)
     of_labels = " with labels" if report.truth else ""
+    of_turns = "the turns include missing ones; " if report.turns else ""
     pairs: Board = {}
     if not title and (report.not_ranked or len(report.runs) == len(report.baselines) + 1):
         title, *text = text
@@ -397,8 +398,8 @@ def _shares(report: ShareReport) -> Board:
         rows,
         measure,
         text=text,
-        note=f"{count_of(report.claims, 'claim')}{of_labels}. Mean of the criteria; turns: with "
-        f"missing ones; {report.source}. {_drawn(report, 'claims')}",
+        note=f"{count_of(report.claims, 'claim')}{of_labels}. Mean of the criteria; "
+        f"{of_turns}{report.source}. {_drawn(report, 'claims')}",
         columns=heads,
         tables=[notes] if report.truth else [],
         base=base,
