@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections import Counter
 from collections.abc import Sequence
@@ -14,6 +13,8 @@ import click
 HELP_ALL: Final = "touche_rad.help_all"
 _RANGE: Final = re.compile(r" \[[-\d.]*[<=]*x[<>=]+[-\d.]+\]|; [-\d.]*[<=]*x[<>=]+[-\d.]+(?=\])")
 """The range of a number, which click adds: the help texts say what matters about it."""
+UNNUMBERED: Final = 10_000
+"""The number of the options that stand behind the declared ones."""
 MIN_IN_SECTION: Final = 3
 """A smaller section is not worth a heading: its options stay with the others."""
 
@@ -36,15 +37,14 @@ class Option(click.Option):
         *,
         section: Section | None = None,
         is_rare: bool = False,
-        place: int = 0,
-        number: float = math.inf,
+        number: int = UNNUMBERED,
         **settings: Any,
     ) -> None:
-        """Make an option; the least place and number of a section comes first."""
+        """Make an option; those of a section are in the order of their numbers."""
         super().__init__(names, **settings)
         self.section = section
         self.is_rare = is_rare
-        self.rank = (place, number)
+        self.number = number
 
 
 def write_section(
@@ -72,7 +72,7 @@ def write_options(
     }
     for section in headed:
         of_section = [option for option in options if _section_of(option) is section]
-        parts[section] = sorted(of_section, key=_rank_of)
+        parts[section] = sorted(of_section, key=_number_of)
     for title, of_part in parts.items():
         records = [option.get_help_record(ctx) for option in of_part]
         rows = [(row[0], _RANGE.sub("", " ".join(row[1].split()))) for row in records if row]
@@ -94,8 +94,8 @@ def _section_of(option: click.Option) -> Section | None:
     return option.section if isinstance(option, Option) else Section.GLOBAL
 
 
-def _rank_of(option: click.Option) -> tuple[int, float]:
-    return option.rank if isinstance(option, Option) else (0, math.inf)
+def _number_of(option: click.Option) -> int:
+    return option.number if isinstance(option, Option) else UNNUMBERED
 
 
 def fold_command(command: str, width: int) -> list[str]:

@@ -78,8 +78,6 @@ class How(TypedDict, total=False):
     section: Section
     is_rare: bool
     """Whether only `--help-all` shows it."""
-    place: int
-    """The place in its section; equal places are in the order of declaration."""
 
 
 @frozen

@@ -209,7 +209,10 @@ GLOBAL_OPTIONS: Final = (
 """The options that stand before or after a command."""
 
 HELP_ALL: Final = _global_option(
-    ["--help-all"], place=1, is_flag=True, help="Show this message with all options, and exit."
+    ["--help-all"],
+    number=help_text.UNNUMBERED + 1,  # behind --help
+    is_flag=True,
+    help="Show this message with all options, and exit.",
 )
 
 STOPPED: Final = 130

@@ -44,6 +44,11 @@ class Backend:
         """Return the reply to a request within a time limit, or raise a ModelError."""
         raise NotImplementedError
 
+    async def complete_a_token(self, seconds: float) -> None:
+        """Ask for one token, to see whether it completes anything."""
+        message = {"role": "user", "content": "Hello"}
+        await self.complete({"model": self.model, "messages": [message], "max_tokens": 1}, seconds)
+
     async def context(self) -> int | None:
         """Return the context length in tokens, or None if it is unknown."""
         return None
@@ -214,11 +219,6 @@ class Endpoint(Backend):
             ) from None
         except ModelError:
             return
-
-    async def complete_a_token(self, seconds: float) -> None:
-        """Ask for one token, to see whether the server completes anything."""
-        message = {"role": "user", "content": "Hello"}
-        await self.complete({"model": self.model, "messages": [message], "max_tokens": 1}, seconds)
 
     def _request(
         self, method: str, path: str, body: Mapping[str, Any] | None = None

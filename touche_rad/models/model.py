@@ -179,9 +179,8 @@ class Model:
         """Raise the server's error if it does not work; called after calls that failed."""
         if not self.backend or self._sender.error is None or not self.usage.faults:
             return
-        probe = self._body([Message("user", "Hello")]) | {"max_tokens": 1}
         try:
-            await self.backend.complete(probe, _PROBE)
+            await self.backend.complete_a_token(_PROBE)
         except ModelError as error:
             if error.is_down:
                 raise

@@ -24,12 +24,10 @@ from touche_rad.score.findings import (
 from touche_rad.score.repair import MISSING_SCORE, repair
 from touche_rad.score.validation import check
 
-_MENDED_WITH_INPUT = {TWICE, MISSING, OTHER_ORDER, InputProblem.EMPTY_RECORD}
+_OF_ORDER = {TWICE, OTHER_ORDER, OTHER_NUMBER}
 """What a repair mends only with the input, which tells which copy of a debate is too many."""
-_MENDED_BY_ANY_INPUT = {TWICE, OTHER_ORDER, OTHER_NUMBER}
-"""What is surely mended with the input, if there is no other fault."""
-_WRITES_NO = {MISSING_SCORE, MISSING, InputProblem.EMPTY_RECORD}
-"""What a repair mends only by verdicts that nobody gave."""
+_LOST = {MISSING, InputProblem.EMPTY_RECORD, MISSING_SCORE}
+"""What a repair mends only by verdicts that nobody gave; of debates also only with the input."""
 
 
 @frozen
@@ -98,10 +96,10 @@ def find_remedy(
         mended = {*repaired.done}
         remaining = {*check_run(copy).faults, *result.unfit}
         if not readable:
-            mended |= result.faults.keys() & _MENDED_WITH_INPUT
-            remaining -= _MENDED_BY_ANY_INPUT
+            mended |= result.faults.keys() & (_OF_ORDER | _LOST)
+            remaining -= _OF_ORDER
             if result.kind == Kind.EVALUATIONS:  # they may lack debates, which are written as lost
-                remaining -= _WRITES_NO
+                remaining -= _LOST
     return Remedy(
         judged,
         claims,
@@ -109,5 +107,5 @@ def find_remedy(
         judged.lost > 0 or MISSING in judged.faults,
         mended,
         sorted(remaining),
-        bool(mended) and not remaining and not mended & _WRITES_NO,
+        bool(mended) and not remaining and not mended & _LOST,
     )
