@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -61,6 +62,14 @@ def test_a_debater_is_compared_and_only_its_runs_are_made_again() -> None:
             "by-grounded.jsonl.status.json",
         )
     }
+    # What check advises for a damaged run makes it again, typed in another folder.
+    run = Path("try/debates/seed-0/rules/brief.jsonl")
+    run.write_text("{}\n")
+    Path("elsewhere").mkdir()
+    checked = touche_rad("check", f"../{run}", code=1, cwd=Path("elsewhere"))
+    (advised,) = re.findall("^  touche-rad (.*)$", checked.out, re.M)
+    touche_rad(advised, cwd=Path("elsewhere"))
+    assert run.with_suffix(".new.jsonl").read_bytes() == after["seed-0/rules/brief.jsonl"]
     Path("brief.py").write_text(BRIEF.replace("invented = ", "invented = 1 / 0, "))
     failed = touche_rad(line, code=1).out
     assert failed.startswith("all answers in debates/seed-0/rules/brief.jsonl are of a fallback: ")

@@ -37,7 +37,7 @@ from touche_rad.score.result import MEAN, RunComparison, RunFault
 from touche_rad.score.shares import ShareReport, share_report
 from touche_rad.score.significance import Floats, with_intervals
 from touche_rad.score.tables import Notes, Part, Printed, Table
-from touche_rad.score.words import number
+from touche_rad.score.words import names_of, number
 from touche_rad.text import count_words
 
 FORMAT: Final = "touche-rad figures 1"
@@ -264,7 +264,7 @@ def _debater_figures(plan_file: PlanFile, results: Path, criteria: Criteria) -> 
             reason = "baseline" if judge in sound_judges else "only fallbacks"
             ignored.append(f"{judge} ({reason})")
     counted_names = [judges[number] for number in counted]
-    source = f"mean of judges ({', '.join(counted_names)})"
+    source = f"judged by {names_of([plan_file.judges[number].about for number in counted])}"
     faults = [
         RunFault(
             name, count, f"{count} of {responses[name]} responses are fallbacks", what="fallback"

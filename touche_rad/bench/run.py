@@ -6,6 +6,7 @@ output has the status of the same settings is not run again.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
@@ -33,6 +34,7 @@ from touche_rad.files.outputs import (
 from touche_rad.files.records import make_folder, path_beside, refuse_links, write_json
 from touche_rad.models import Model
 from touche_rad.plugins import ArgumentIndex, Services
+from touche_rad.plugins.registry import IMPORTED
 from touche_rad.runs.fallbacks import ERRORS
 from touche_rad.runs.jobs import JobSpec
 from touche_rad.runs.journal import identity_of, is_finished
@@ -43,6 +45,13 @@ from touche_rad.runs.work import Progress, RunOptions
 
 _EDITED: Final = re.compile(r"--plugin |.* of \w+ ")
 """Keys of an identity that are of the code of a plugin, or of a file that its options name."""
+_OPTIONS: Final = "-m {cell.entry.model}, --seed {cell.seed}, --deadline {deadline}, -i {index}, "
+_JUDGE: Final = _OPTIONS + "-j {cell.entry.text}, --criteria {criteria}"
+_SIMULATE: Final = (
+    _OPTIONS + "-d {cell.entry.text}, --user {cell.user.text}, --turns {plan.turns}, "
+    "--max-words {plan.max_words}"
+)
+"""The options of the command of a cell."""
 
 
 @dataclass
@@ -52,6 +61,7 @@ class Bench:
     plan_file: PlanFile
     results: Path
     index: ArgumentIndex | None
+    index_place: str
     open_model: Callable[[str, Path | None, int], Model | None]
     """Opens the model of an entry, with its trace beside an output and a random seed; None if the
     plan and the environment name no model. All cells share the server of a model, each has its own
@@ -175,11 +185,39 @@ class Bench:
             setup={
                 "demo": self.index is not None and is_demo(self.index),
                 "criteria": content,
+                "command": self._command(
+                    cell, source, out.parent, "" if services.index is None else self.index_place
+                ),
             },
             errors=path_beside(out, ERRORS),
         )
         # Not in the loop: plugins read models and ask servers while they are made.
         await run_work(await anyio.to_thread.run_sync(lambda: job.open(services)), out, options)
+
+    def _command(
+        self, cell: DebateCell | VerdictCell, source: Path, folder: Path, index: str
+    ) -> list[str]:
+        """Return the command that makes the output of a cell, for its status in a folder.
+
+        The user has the model of the debater there. Files that options of plugins name are
+        relative to the plan.
+        """
+        plan = self.plan_file.plan
+        words = [os.path.relpath(".", folder), os.path.relpath(source)]
+        for option in (_SIMULATE if isinstance(cell, DebateCell) else _JUDGE).split(", "):
+            name, text = option.split()
+            value = text.format(
+                cell=cell,
+                plan=plan,
+                criteria=self.plan_file.data.get("criteria", plan.criteria),
+                index=index,
+                deadline=plan.deadline or "",
+            )
+            if value:
+                words += [name, value]
+        for file in IMPORTED:
+            words += ["--plugin", file]
+        return words
 
     def _model(
         self, entry: PluginEntry[object], seed: int, out: Path | None = None

@@ -165,9 +165,7 @@ def run(options: BenchRunOptions) -> int:
     if path.is_dir():
         results = results or path / _RESULTS
         path /= PLAN
-        if not path.is_file():
-            raise UserError(f"{path.parent} has no {PLAN}: make one with: touche-rad bench new DIR")
-    elif not path.exists():
+    if not path.exists():
         raise UserError(f"there is no {path}: make a bench with: touche-rad bench new DIR")
     if not results:
         raise UserError("bench run: give the output folder: -o DIR")
@@ -260,22 +258,25 @@ class _Models:
                 prepare.check_model(model, self.options)
 
 
-def open_index(plan_file: PlanFile, options: opt.Common) -> Any:
-    """Open the index of a plan, if an entry uses it; a folder is relative to the plan's file."""
+def open_index(plan_file: PlanFile, options: opt.Common) -> tuple[str, Any]:
+    """Open the index of a plan, if an entry uses it, and return its place, too.
+
+    A folder is relative to the plan's file.
+    """
     plugins = [entry.configured.plugin for entry in plan_file.entries]
     is_needed = plan_file.debaters or any(
         "index" in (*plugin.needs, *plugin.uses) for plugin in plugins
     )
     place = options.index or plan_file.plan.index
     if not place or not is_needed:
-        return None
+        return "", None
     if options.index:
-        return prepare.open_index_of(options)
+        return place, prepare.open_index_of(options)
     folder = Path(os.path.normpath(plan_file.folder / place))
     if place != DEMO and (folder.is_dir() or Path(place).is_dir()):
-        place = str(folder)
+        place = os.path.relpath(folder)
     try:
-        return prepare.open_index_of(replace(options, index=place))
+        return place, prepare.open_index_of(replace(options, index=place))
     except UserError as error:
         raise InputError(plan_file.path, str(error), field="index") from None
 
@@ -292,10 +293,11 @@ def run_plan(
     used = [entry.model for entry in plan_file.entries if entry.configured.plugin.uses_model]
     with Session() as session, ExitStack() as locked:
         models = _Models(session, options)
-        index = open_index(plan_file, options)
+        place, index = open_index(plan_file, options)
         if index is not None:
             session.close_index_later(index)
-        bench = Bench(plan_file, results, index, models.open, partial(say, quiet=options.quiet))
+        say_again = partial(say, quiet=options.quiet)
+        bench = Bench(plan_file, results, index, place, models.open, say_again)
         models.check(used)
         for user in plan_file.users:
             if user.choice.endpoint:
