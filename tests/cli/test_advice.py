@@ -95,14 +95,30 @@ def test_of_debates_that_were_judged_twice_the_debates_are_repaired_first(inputs
     shutil.copy(inputs / "twice.jsonl", ".")
     shutil.copy(inputs / "claims.tsv", "CLAIMS")
     touche_rad("judge twice.jsonl -j length -o run.jsonl")
-    advised = touche_rad("check run.jsonl", code=1).out.partition("To repair it, in this order:\n")[
+    advised = touche_rad("check run.jsonl", code=1).out.partition("To repair it, in this order (")[
         2
     ]
+    assert advised.startswith("the last one makes it valid, also if one before it fails):\n")
     first, second = re.findall("touche-rad (check .*)", advised)
     assert "judge" not in advised
     touche_rad(first)
     touche_rad(second)
     touche_rad("check run.fixed.jsonl")
+
+
+def test_of_a_run_without_its_input_no_advice_names_the_input(inputs: Path) -> None:
+    shutil.copy(inputs / "simulations.jsonl", "simulations.jsonl")
+    touche_rad("judge simulations.jsonl -j length -o run.jsonl")
+    Path("simulations.jsonl").unlink()
+    run = Path("run.jsonl")
+    text = run.read_text()
+    run.write_text(re.sub(r'("score": )([0-9.]+)', r'\1"\2"', text))
+    (repair,) = re.findall("touche-rad (.*)", touche_rad("check", run, code=1).out)
+    touche_rad(repair)
+    write_lines(run, [*text.splitlines()[1:], "{}"])
+    advised = touche_rad("check", run, code=1).out
+    assert "touche-rad judge JUDGED_DEBATES -j length -o run.new.jsonl" in advised
+    assert "touche-rad check run.jsonl --input JUDGED_DEBATES --fix " in advised
 
 
 def test_settings_of_the_environment_are_advised_as_words(

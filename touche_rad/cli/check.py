@@ -22,7 +22,7 @@ from touche_rad.cli.console import (
     say,
 )
 from touche_rad.cli.program import command
-from touche_rad.errors import UserError
+from touche_rad.errors import InputProblem, UserError
 
 if TYPE_CHECKING:
     from touche_rad.score.findings import Validation
@@ -167,20 +167,30 @@ def _print_findings(result: Validation) -> None:
 
 
 _MADE_BY: Final = {
-    "simulations": "simulate CLAIMS -i INDEX -d DEBATER --turns N",
-    "responses": "respond DEBATES -i INDEX -d DEBATER",
+    "simulations": "simulate CLAIMS -i INDEX -d {debater} --turns {turns}",
+    "responses": "respond DEBATES -i INDEX -d {debater}",
     "evaluations": "judge JUDGED_DEBATES -i INDEX -j JUDGE",
 }
-"""What makes a kind of run, where the command of the run is unknown."""
+"""What makes a kind of run, where the command of the run is unknown.
+
+A user puts the own in the place of a word in capitals; that of an input that is not there, too.
+"""
 _REPAIR: Final = "check {run} -i {index} --input {source} --fix -o {stem}.fixed.jsonl"
 _NEW: Final = "-o {stem}.new.jsonl"
 
 
-def _maker_of(run: Path, kind: str, index: str | None) -> list[str]:
+def _maker_of(run: Path, result: Validation, index: str | None) -> list[str]:
     """Return the command that made a run, or one that makes its kind, with the typed index."""
     from touche_rad.files.outputs import command_of
+    from touche_rad.files.simulations import debater_of, planned_turns
 
-    words = command_of(run) or _MADE_BY.get(kind, "COMMAND INPUT").split()
+    debater = debater_of(result.example) or "DEBATER"
+    turns = planned_turns(result.example) or "N"
+    template = _MADE_BY.get(result.kind, "COMMAND INPUT").split()
+    made_by = [word.format(debater=debater, turns=turns) for word in template]
+    words = command_of(run) or made_by
+    if not os.path.exists(words[1]):
+        words[1] = made_by[1]
     if index and "-i" in words:
         words[words.index("-i") + 1] = index
     return words
@@ -191,28 +201,29 @@ def _print_advice(
 ) -> None:
     """Print the commands that make a run valid, in the order in which they have to be typed."""
     from touche_rad.score.findings import ON_OTHERS, OTHER_RESPONSES
-    from touche_rad.score.remedies import find_remedy
+    from touche_rad.score.remedies import OF_ORDER, find_remedy
     from touche_rad.score.words import names_of
 
     run = Path(result.path)
-    verb, source, *settings = _maker_of(
-        options.runs[0] if options.fix else run, result.kind, options.index
-    )
+    verb, source, *settings = _maker_of(run, result, options.index)
     if any("words" in kind for kind in result.faults):
         settings += ["--max-words", str(options.max_words)]
     remedy = find_remedy(result, verb, Path(source), options.source, check_run)
 
     debates = Path(remedy.source.path)
     source = str(debates)
-    verb_of_source, claims, *settings_of_source = _maker_of(
-        debates, remedy.source.kind, options.index
-    )
+    verb_of_source, claims, *settings_of_source = _maker_of(debates, remedy.source, options.index)
     claims = str(remedy.claims or claims)
     source_steps: list[list[str]] = []
     if remedy.repairs_source:
         source_steps = [command_on(debates, _REPAIR, claims, options.index)]
         source = source_steps[0][-1]
-    repair_steps = [*source_steps, command_on(run, _REPAIR, source, options.index)]
+    repairing = _REPAIR
+    if source.isupper() and {*OF_ORDER, InputProblem.EMPTY_RECORD}.isdisjoint(
+        result.faults
+    ):  # an unknown input
+        repairing = "check {run} -i {index} --fix -o {stem}.fixed.jsonl"
+    repair_steps = [*source_steps, command_on(run, repairing, source, options.index)]
     if remedy.suffices:
         _print_steps("To repair it", repair_steps)
         return
@@ -237,7 +248,8 @@ def _print_advice(
 
 def _print_steps(heading: str, steps: Sequence[Sequence[str]]) -> None:
     """Print commands, which need their order."""
-    order = ", in this order" if len(steps) > 1 else ""
-    print_line(f"{heading}{order}:")
+    if len(steps) > 1:
+        heading += ", in this order (the last one makes it valid, also if one before it fails)"
+    print_line(f"{heading}:")
     for words in steps:
         print_command(line_of(words))

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any, Final, Literal
 
+from touche_rad.debate import Debate
 from touche_rad.errors import InputError
 from touche_rad.files.outputs import Result
 from touche_rad.frozen import frozen
@@ -78,6 +79,8 @@ class Validation:
     """Those that are fallbacks, as their lines say, or else the status."""
     odd: Counter[str] = field(default_factory=Counter)
     """Answers that lack something, or are too long."""
+    example: Debate = field(default_factory=Debate)
+    """One of the debates that are there."""
     has_claims_as_input: bool = False
     """Whether the input has only the claims of the debates."""
 

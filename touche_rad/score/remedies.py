@@ -24,7 +24,7 @@ from touche_rad.score.findings import (
 from touche_rad.score.repair import MISSING_SCORE, repair
 from touche_rad.score.validation import check
 
-_OF_ORDER = {TWICE, OTHER_ORDER, OTHER_NUMBER}
+OF_ORDER = {TWICE, OTHER_ORDER, OTHER_NUMBER}
 """What a repair mends only with the input, which tells which copy of a debate is too many."""
 _LOST = {MISSING, InputProblem.EMPTY_RECORD, MISSING_SCORE}
 """What a repair mends only by verdicts that nobody gave; of debates also only with the input."""
@@ -96,8 +96,8 @@ def find_remedy(
         mended = {*repaired.done}
         remaining = {*check_run(copy).faults, *result.unfit}
         if not readable:
-            mended |= result.faults.keys() & (_OF_ORDER | _LOST)
-            remaining -= _OF_ORDER
+            mended |= result.faults.keys() & (OF_ORDER | _LOST)
+            remaining -= OF_ORDER
             if result.kind == Kind.EVALUATIONS:  # they may lack debates, which are written as lost
                 remaining -= _LOST
     return Remedy(

@@ -129,6 +129,8 @@ def check(
     without_verdict = 0
     for number, debate, evaluation in lines:
         debates[number] = debate
+        if debate.turns:
+            result.example = debate
         result.turns += 1 if kind is Kind.RESPONSES else len(debate.turns)
         if not debate.turns and evaluation and debate.wire:
             result.add(
