@@ -301,6 +301,8 @@ def _preparations(
     root = repository.resolve()
     if not any((folder / ".git").exists() for folder in (root, *root.parents)):
         yield shlex.join([*git, "init"])
+    # The client wants a clean folder, and a new project has more than our copies to commit.
+    yield shlex.join([*git, "status", "--short"]) + "  # first move runs away that it lists"
     yield shlex.join([*git, "add", "--all", "."]) + "  # the client wants a clean folder"
     yield shlex.join([*git, "commit", "-m", "Submission"])
     if any(software.forward for software in entries.values()):
