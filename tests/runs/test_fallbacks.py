@@ -152,6 +152,11 @@ def test_a_run_of_nothing_but_fallbacks_ends_with_exit_code_1(buggy: Path) -> No
         Path("judged.html").read_text(),
     )
     touche_rad("check", judged, code=1, out="not fit to upload: all answers are fallbacks")
+    status = read_status("run.jsonl")
+    (cause,) = status["fallbacks"]
+    write_records("run.jsonl.status.json", {**status, "fallbacks": [cause, {**cause, "by": "x"}]})
+    touche_rad("report run.jsonl -o several.html")
+    assert "'nothing'; 1 from x: " in Path("several.html").read_text()
 
 
 def test_strict_stops_at_the_first_fallback_and_the_run_resumes(buggy: Path) -> None:

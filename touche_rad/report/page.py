@@ -447,15 +447,15 @@ def _faults_of_sources(
         if source.path.parent in tournaments:
             status = {**origin.status, "judged": {}} if source.judgements else {}
             origin = replace(origin, status=status)
-        # The first row of each kind has the most frequent cause.
-        causes = {
-            row["what"]: f"; {row['count']} from {row.get('by')}: {row.get('reason')}"
-            for status in (origin.judged, origin.status)
-            for row in reversed(status.get("fallbacks", ()))
-        }
+        rows = [*origin.judged.get("fallbacks", ()), *origin.status.get("fallbacks", ())]
         for what, counts in replace(source, origin=origin).fallbacks.items():
             link = reader_link(**_FILTERS[what], run=source.name) if what in _FILTERS else ""
-            text = shorten(say_replaced({what: counts}) + causes.get(what, ""), 250)
+            causes = [
+                f"{row['count']} from {row.get('by')}: {row.get('reason')}"
+                for row in rows
+                if row["what"] == what
+            ]
+            text = shorten("; ".join([say_replaced({what: counts}), *causes]), 600)
             yield RunFault(source.name, counts[0], text, link, "fallback")
         reasons = [
             judgement.outcome.reason
