@@ -134,10 +134,12 @@ def test_missing_and_lost_debates_are_counted_alike(debaters: Path) -> None:
             scored = touche_rad("score", *words, cwd=debaters)
             assert "lost: the order is not the input's" in scored.out + scored.err
         # The lost one is in another order, too, which the input tells.
-        assert [row[-1] for row in report["files"]["rows"]] == [0, 1, 2][: len(words)]
+        listed = [row[-1] for row in report["files"]["rows"]]
+        assert listed == [1, 1, 2][: len(words)], "in the whole one, an answer has no argument"
         texts = " ".join(fault[2] for fault in report["faults"])
         assert "1 missing debate (on no line): " in texts
         assert ("1 lost debate (on an empty or invalid line): " in texts) == bool(truth)
+        assert report["badges"].pop("whole") == "1 fault: 1 no-argument response"
         kinds = re.compile("1 (missing or lost|missing|lost) debate")
         assert all(map(kinds.search, report["badges"].values()))
 
