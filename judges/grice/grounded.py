@@ -242,8 +242,9 @@ def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
     To say that no argument was found claims nothing, so nothing has to be found.
     """
     if response.admits:
-        admits = "claims nothing that needs a source: it only says that no argument was found"
-        return [RuleFault(0.0, admits)]
+        return [
+            RuleFault(0.0, "claims nothing that needs a source: only that no argument was found")
+        ]
     if not response.claims:
         return [RuleFault(DECISIVE, "makes no claim, so it follows from no argument")]
     faults = []
