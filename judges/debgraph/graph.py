@@ -237,7 +237,7 @@ def rounds_of(contest: Contest, order: Literal["time", "pro"]) -> list[list[Roun
     pro and then of con; a missing speech is skipped.
     """
     rounds: list[list[RoundSpeech]] = []
-    spoken = Counter[Side]()
+    spoken: Counter[Side] = Counter()
     for speech in contest.speeches:
         text = clean(speech.text)
         if not text:

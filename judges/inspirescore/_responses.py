@@ -60,7 +60,7 @@ class RoundResponse:
 def speakers_of(contest: Contest) -> dict[str, LabelledSpeaker]:
     """Return the speakers by name; a side with several speakers numbers them."""
     sizes = Counter(contest.sides.values())
-    numbered = Counter[str]()
+    numbered: Counter[str] = Counter()
     speakers = {}
     for name, side in contest.sides.items():
         numbered[side] += 1
@@ -73,7 +73,7 @@ def responses_of(
     contest: Contest, speakers: Mapping[str, LabelledSpeaker], longest: int
 ) -> list[RoundResponse]:
     """Return each speech with its round: a speaker's n-th speech is in round n."""
-    rounds = Counter[str]()
+    rounds: Counter[str] = Counter()
     responses = []
     for speech in contest.speeches:
         name = speech.speaker

@@ -12,11 +12,11 @@ import pytest
 from tests.debaters.test_sides_of_messages import MESSAGES, count_answers
 from tests.debaters.world import debate
 from tests.records import read_json
+from tests.retrieval.small import add_vectors
 from touche_rad.plugins import (
     ExplainedCandidate,
     Services,
     VectorsWanted,
-    add_vectors,
     find,
     open_index,
 )
@@ -29,7 +29,7 @@ ASKED = "Automobiles ruin the lungs of youngsters downtown."
 @pytest.fixture(scope="module")
 def place(first_topics: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = Path(shutil.copytree(first_topics, tmp_path_factory.mktemp("meaning") / "ix"))
-    add_vectors(str(folder), VectorsWanted("minilm"))
+    add_vectors(folder, VectorsWanted("minilm"))
     return folder
 
 

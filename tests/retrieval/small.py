@@ -17,7 +17,8 @@ from tests.records import read_arguments
 from tests.terminal import touche_rad
 from touche_rad.debate import Argument
 from touche_rad.debaters.rdebater.schemes import SCHEMES
-from touche_rad.plugins import build_index, open_index
+from touche_rad.plugins import VectorsWanted, build_index, index_backend_of, open_index
+from touche_rad.plugins.contracts import Progress
 
 BEES = read_arguments("retrieval/bees.json")
 
@@ -28,6 +29,11 @@ def opened(arguments: list[Argument] | tuple[Argument, ...], place: str | Path) 
     index = open_index(str(place))
     assert isinstance(index, PisaArguments)
     return index
+
+
+def add_vectors(place: str | Path, wanted: VectorsWanted, report: Progress | None = None) -> int:
+    """Add vectors to an index; return the number of encoded texts."""
+    return index_backend_of(str(place)).add_vectors(str(place), wanted, report=report)
 
 
 @contextmanager

@@ -26,12 +26,18 @@ from tests.models import scripted
 from tests.models.scripted import Scripted
 from tests.records import read_json
 from tests.refusals import expect_error
-from tests.retrieval.small import BEES, changes_that_doctor_notices, encoder_by_chance, opened
+from tests.retrieval.small import (
+    BEES,
+    add_vectors,
+    changes_that_doctor_notices,
+    encoder_by_chance,
+    opened,
+)
 from tests.runs.fakes import SmallIndex
 from tests.terminal import touche_rad, touche_rad_process
 from touche_rad.debate import Argument
 from touche_rad.errors import OptionError, WorkError
-from touche_rad.plugins import Services, VectorsWanted, add_vectors, find, meaning_of, open_index
+from touche_rad.plugins import Services, VectorsWanted, find, meaning_of, open_index
 
 
 class ByChance:
@@ -122,7 +128,7 @@ def test_what_is_no_vector_is_refused(server: Scripted, tmp_path: Path, vector: 
     opened(BEES, tmp_path / "ix")
     server.always = scripted.says({"data": [{"index": at, "embedding": vector} for at in range(6)]})
     with expect_error("expected 6 rows with embedding", WorkError):
-        add_vectors(str(tmp_path / "ix"), VectorsWanted(_name(server)))
+        add_vectors(tmp_path / "ix", VectorsWanted(_name(server)))
 
 
 class NoLikeness(SmallIndex):
@@ -254,7 +260,7 @@ def test_damaged_vectors_are_refused_and_a_link_gets_none(
     folder = Path("ix")
     opened(BEES, folder)
     wanted = VectorsWanted(_name(server), fields=("text",))
-    add_vectors(str(folder), wanted)
+    add_vectors(folder, wanted)
     (path,) = folder.glob(f"dense/*/text/{name}")
     path.write_bytes(path.read_bytes()[:-1] + b"\x7f")
     index: Any = open_index(str(folder))
@@ -264,7 +270,7 @@ def test_damaged_vectors_are_refused_and_a_link_gets_none(
     for link in (folder / "dense", folder / "annotations"):
         link.symlink_to(tmp_path / "elsewhere")
         with expect_error("is a link"):
-            add_vectors(str(folder), wanted)
+            add_vectors(folder, wanted)
         link.unlink()
 
 

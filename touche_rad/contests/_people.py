@@ -107,7 +107,7 @@ def mean_rows(
 ) -> Iterator[MeanRow]:
     """Yield the mean of each debater in each dimension, with an interval over debates."""
     # All debaters, without those who speak in one of several debates.
-    debates = Counter[str]()
+    debates: Counter[str] = Counter()
     for contest in contests.values():
         debates.update({_debater(contest, speaker) for speaker in contest.sides})
     listed = {debater for debater, count in debates.items() if count > 1 or len(contests) == 1}
@@ -142,7 +142,7 @@ def win_rows(
 ) -> Iterator[WinRow]:
     """Yield the wins of each debater in each dimension with a winner, with their interval."""
     shares: dict[str, dict[str, dict[str, float]]] = {}
-    count = Counter[tuple[str, str, float]]()
+    count: Counter[tuple[str, str, float]] = Counter()
     for key, judgement in judgements.items():
         outcome = judgement.outcome
         shares[key] = {speaker: {} for speaker in contests[key].sides}

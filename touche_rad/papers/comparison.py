@@ -152,7 +152,7 @@ def _ours(
         if any("ours" not in figures for figures in parts):
             return {}
         return {"ours": fmean(figures["ours"] for figures in parts)}
-    classes = Counter[str]()
+    classes: Counter[str] = Counter()
     for record in records:
         if "yes" in record and column.measure.startswith((MEAN, record["maxim"])):
             if not record["yes"] * record["no"]:

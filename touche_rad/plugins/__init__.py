@@ -25,7 +25,6 @@ from touche_rad.plugins.contracts import (
 )
 from touche_rad.plugins.indexes import (
     TOPIC_DEPTH,
-    add_vectors,
     annotations_of,
     arguments_by,
     build_index,
@@ -101,7 +100,6 @@ __all__ = [
     "Services",
     "Setting",
     "VectorsWanted",
-    "add_vectors",
     "annotations_of",
     "arguments_by",
     "build_index",

@@ -22,9 +22,6 @@ from touche_rad.plugins.contracts import (
     HasVectors,
     IndexBackend,
     Meaning,
-    Of,
-    Progress,
-    VectorsWanted,
 )
 from touche_rad.plugins.registry import Plugin, Services, registered
 
@@ -43,13 +40,6 @@ def build_index(
 ) -> int:
     """Build an index at a location and return the number of its arguments."""
     return index_backend_of(location, options).build(arguments, location, replace=replace)
-
-
-def add_vectors(
-    location: str, wanted: VectorsWanted, *, of: Of = None, report: Progress | None = None
-) -> int:
-    """Add vectors to an index and return the number of encoded texts."""
-    return index_backend_of(location).add_vectors(location, wanted, of=of, report=report)
 
 
 def index_backend_of(location: str, options: Mapping[str, str] | None = None) -> IndexBackend:

@@ -140,22 +140,21 @@ class Submission(FrozenRecord):
         return words if upload else [*words, "--dry-run"]
 
 
-def check_host(addresses: str, variable: str = "") -> None:
+def check_host(address: str, variable: str = "") -> None:
     """Refuse a model's address that is another machine inside the container, or is no address."""
-    for address in addresses.split(","):
-        if variable and address:
-            parse_address(f"{address.strip()}#MODEL")
-        host = urlsplit(address.partition("#")[0]).hostname or ""
-        is_local = host == "localhost" or host.endswith(".localhost")
-        with suppress(ValueError):  # a name
-            is_local |= ip_address(host).is_loopback or ip_address(host).is_unspecified
-        if is_local:
-            place = f"{variable}: {address}" if variable else address
-            remedy = f"unset {variable}" if variable else "use no model"
-            raise UserError(
-                f"{place}: in the container, this address is the container, not your machine: name "
-                "one that it reaches, run the model in the image with -m vllm:MODEL, or " + remedy
-            )
+    if variable and address:
+        parse_address(f"{address}#MODEL")
+    host = urlsplit(address.partition("#")[0]).hostname or ""
+    is_local = host == "localhost" or host.endswith(".localhost")
+    with suppress(ValueError):  # a name
+        is_local |= ip_address(host).is_loopback or ip_address(host).is_unspecified
+    if is_local:
+        place = f"{variable}: {address}" if variable else address
+        remedy = f"unset {variable}" if variable else "use no model"
+        raise UserError(
+            f"{place}: in the container, this address is the container, not your machine: name "
+            "one that it reaches, run the model in the image with -m vllm:MODEL, or " + remedy
+        )
 
 
 def load(path: Path) -> Submission:

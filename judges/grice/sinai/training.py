@@ -117,7 +117,7 @@ def _draw_common(
         raise UserError("--common is for criteria whose questions all have yes and no as answers")
     known = [at for at, turn in enumerate(candidates) if None not in map(turn.labels.get, keys)]
     rng.shuffle(known)
-    surplus = Counter[str]()
+    surplus: Counter[str] = Counter()
     """How many more examples are yes than no."""
     drawn: dict[int, Collection[str]] = {}
     while known and len(drawn) < 2 * count:
