@@ -16,7 +16,7 @@ import pytest
 from tests.cases import with_cases
 from tests.records import change_parts, read_records
 from tests.report.makers import Page
-from tests.score.makers import evaluation, run_file, simulations_file
+from tests.score.makers import YES, evaluation, labels_file, run_file, simulations_file
 from tests.screens import check_screen
 from tests.terminal import touche_rad
 from touche_rad import frames
@@ -338,6 +338,11 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
         part = score("part.jsonl", *truth)
         assert part["lost"] == {"part": 3}
         assert part["rows"][0]["recall"] < report["rows"][0]["recall"]
+    for file in ("all.jsonl", None):
+        both = frames.agreement(
+            "part.jsonl", "team2.judged.jsonl", labels="labels.jsonl", debates=file
+        )
+        assert [*both.groupby("run")["debate"].nunique()] == [CLAIMS - 3, CLAIMS]
     run_file("few.jsonl", debates[:-8])
     run_file("few-labels.jsonl", labels[:-8])
     some = score("team1.judged.jsonl", "few-labels.jsonl", "--debates", "few.jsonl")
@@ -361,6 +366,28 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
     board = board_of("team1.judged.jsonl", "--labels", *words)
     means = {row["run"]: row["value"] for row in report["rows"] if row["maxim"] == "mean"}
     assert {row["run"]: row["value"] for row in board["rows"]} == pytest.approx(means)
+
+
+@with_cases(("run", "labelled", "debates", "lost"), "score/equal_debates_of_other_runs.json")
+def test_equal_debates_of_other_runs_are_not_missing(
+    run: str, labelled: str, debates: int, lost: list[list[Any]]
+) -> None:
+    """Letters are claims, large ones with debates of another run; a point is an empty line.
+
+    What is lost has its line of the labels, if it is known.
+    """
+    lines = [*read_records("team1.judged.jsonl")[:6], *read_records("team2.judged.jsonl")[:6], {}]
+    line_of = dict(zip("abcdefABCDEF.", lines, strict=True))
+    run_file("run.jsonl", [*map(line_of.get, run)])
+    simulations_file("all.jsonl", [*map(line_of.get, labelled)])
+    labels_file("labels.jsonl", [[YES, YES]] * len(labelled))
+    report = score("run.jsonl", "labels.jsonl", "--debates", "all.jsonl")
+    assert report["debates"] == debates
+    assert lost == [
+        [problem["kind"], problem["debate"]]
+        for problem in report["problems"]
+        if problem["counted_as_no"]
+    ]
 
 
 def test_reports_rank_as_score_does_whatever_the_order_and_the_way_debates_are_lost() -> None:

@@ -54,14 +54,12 @@ def hamming(pairs: Sequence[Pair], labels: Sequence[str]) -> float:
 
 def precision(pairs: Sequence[Pair]) -> float | None:
     """The mean share of the first annotator's labels that the second one has; None without any."""
-    shares = [len(a & b) / len(a) for a, b in pairs if a]
-    return mean(shares)
+    return mean([len(a & b) / len(a) for a, b in pairs if a])
 
 
 def f1(pairs: Sequence[Pair]) -> float | None:
     """The mean of 2 |A ∩ B| / (|A| + |B|) over the texts that have a label; None without any."""
-    shares = [2 * len(a & b) / (len(a) + len(b)) for a, b in pairs if a or b]
-    return mean(shares)
+    return mean([2 * len(a & b) / (len(a) + len(b)) for a, b in pairs if a or b])
 
 
 def kappa_micro(pairs: Sequence[Pair], labels: Sequence[str]) -> float:
@@ -144,8 +142,8 @@ class AgreementReport(Printed):
         yield [f"{self.truth}: {len(self.labels)} labels"]
         yield table(_COLUMNS, self.rows)
         if len(self.rows) > 1:
-            of_all = f"Krippendorff's alpha of all {len(self.rows) + 1} annotators: "
-            yield [of_all + cell("{alpha_of_all:.4f}", self)]
+            alpha = cell("{alpha_of_all:.4f}", self)
+            yield [f"Krippendorff's alpha of all {len(self.rows) + 1} annotators: {alpha}"]
 
 
 def score_annotations(

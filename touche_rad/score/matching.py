@@ -24,6 +24,7 @@ from touche_rad.score.evaluations import (
 from touche_rad.score.measures import says_yes
 from touche_rad.score.reference import Labelled, Reference, known_reference
 from touche_rad.score.result import OfficialResult, Problem, ProblemKind
+from touche_rad.score.words import names_of
 from touche_rad.text import count_of
 
 Scored = Sequence[Sequence[Mapping[str, float | None]]]
@@ -110,6 +111,8 @@ class Matcher:
     reference: Reference | None = None
     is_part: bool = False
     """Whether there are labels on debates of other runs, too: these have an order of their own."""
+    unsure: Mapping[int, str] = field(default_factory=dict)
+    """What is known of the debates of which some are lost and some are missing."""
     problems: list[Problem] = field(default_factory=list)
 
     def match(self) -> Alignment:
@@ -192,6 +195,7 @@ class Matcher:
         # Add lines in their own places, such as the empty records of lost debates.
         # In the place of another line, they had a debate that no line has: lost, and not missing.
         free = [place for place in range(len(self.labels)) if place not in places]
+        absent = [*free]
         for position, row in enumerate(self.run.rows):
             if row.conversation:
                 continue
@@ -205,12 +209,21 @@ class Matcher:
             free.remove(place)
             places[place] = row
             if not row.problem:
+                absent.remove(place)
                 self.note(
                     ProblemKind.UNMATCHED,
                     "has no texts to match by; kept in its place",
                     line=row.line,
                     debate=self.lines[place],
                 )
+        # Places tell which debate a line lost only in the labels' order, without any gap.
+        if len(absent) > max(1, len(free)) and (
+            free or self.is_part or self._has(ProblemKind.REORDERED)
+        ):
+            lines = names_of([str(self.lines[place]) for place in absent])
+            self.unsure = dict.fromkeys(
+                absent, f"one of the labels' lines {lines}, which all count as no"
+            )
         return places
 
     def _scores_of(self, position: int, row: JudgedLine | None) -> list[Mapping[str, float | None]]:
@@ -222,7 +235,11 @@ class Matcher:
         if not row or row.problem:
             problem = (row and row.problem) or ProblemKind.MISSING_DEBATE
             labelled = sum(map(self._count_labels, labels_of_turns))
-            self._note_missing(problem, labelled, **where)
+            if position in self.unsure:
+                where["debate"] = None
+                self.note(problem, self.unsure[position], counted_as_no=labelled, **where)
+            else:
+                self._note_missing(problem, labelled, **where)
             return [{} for _ in labels_of_turns]
 
         count = len(labels_of_turns)

@@ -320,7 +320,8 @@ def rows_of_labels(
     """
     for name, path in runs.items():
         report = score_judgements({name: path}, truth, criteria=criteria, policy=policy, samples=1)
-        yield from report.unit_rows("turn")
+        # Debates without a claim are on no line of the run.
+        yield from (row for row in report.unit_rows("turn") if row["claim"])
 
 
 def labelled_criteria(criteria: Criteria, labels: Labelled, truth: Path) -> Criteria:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, compress
 from pathlib import Path
 from typing import Any, Final, Self
 
@@ -60,7 +60,7 @@ class Reference:
         self.turns = turns
         self.keys = keys or [("", "")] * len(turns)
         self.is_pooled = is_pooled
-        """Whether it has the debates of several runs."""
+        """Whether it may have the debates of several runs."""
         ids = [name for _, name in self.keys]
         count = Counter(ids)
         self._by_id = {name: place for place, name in enumerate(ids) if name and count[name] == 1}
@@ -74,7 +74,8 @@ class Reference:
         """Make it of the labelled debates."""
         texts = [digests(debate, unit) for debate in debates]
         keys = [key_of(debate, number) for number, debate in enumerate(debates, 1)]
-        is_pooled = len(set(keys)) < len(set(zip(keys, texts, strict=True)))
+        present = list(compress(keys, texts))  # a lost debate has no texts
+        is_pooled = len(set(present)) < len(present)
         return cls(source, texts, keys, is_pooled=is_pooled)
 
     @classmethod
@@ -92,13 +93,28 @@ class Reference:
 
         Of a claim (and id) on which no run has a debate, one debate is lost. So a run does not gain
         by what it leaves out. Without claims, what no run has is of other runs.
+
+        Further debates with the words of a line are copies of other runs, unless a run has a line
+        for each labelled debate, and some of them are empty.
         """
         places = range(len(self.turns))
-        lines = [line for run in runs for line in run.rows if line.conversation]
-        if not (self.is_pooled and lines):
+        if not (self.is_pooled and any(run.has_words for run in runs)):
             return places
-        known = {place for line in lines for place in self._equal(line)}
-        keys = {("", ""), *(line.key for line in lines)}
+        known: set[int] = set()
+        keys = {("", "")}
+        for run in runs:
+            matched: set[int] = set()
+            # The longest first: a line that lacks turns may be the beginning of several debates.
+            for row in sorted(run.rows, key=lambda row: -len(row.conversation)):
+                if not row.conversation:
+                    continue
+                keys.add(row.key)
+                place = self.find(run.path, row, -1, matched)
+                if place is not None:
+                    matched.add(place)
+            if len(matched) + run.conversations.count(()) == len(places):
+                return places
+            known |= matched
         expected = []
         # In the order of the texts, so that the order of the labels does not decide what is lost.
         for place in sorted(places, key=lambda place: tuple(self.turns[place])):

@@ -355,6 +355,11 @@ class JudgementReport(Report):
         else:
             yield self._by_maxim()
             yield from (table for row, table in self.confusions() if row.run == self.runs[0])
+        if self.policy != "strict" and not self.matched_by:
+            yield [
+                "runs are matched to labels by position: whether these are their debates is "
+                "unknown (--debates FILE tells it)"
+            ]
         yield from self.pair_table()
         yield Notes([*rank_notes(self), *self._head()])
         yield [*self._official(), *self._shown_warnings()]
@@ -464,15 +469,7 @@ class JudgementReport(Report):
         yield self.drawn("debates")
 
     def _official(self) -> Iterator[str]:
-        """Yield which runs the official scorer does not score in the same way.
-
-        Before that, what the labels do not tell.
-        """
-        if self.policy != "strict" and not self.matched_by:
-            yield (
-                "runs are matched to labels by position: whether these are their debates is "
-                "unknown (--debates FILE tells it)"
-            )
+        """Yield which runs the official scorer does not score in the same way."""
         for result, verb in _OFFICIAL_FAULTS.items():
             runs = [run for run, of_run in self.by_official_scorer.items() if of_run is result]
             if runs:
