@@ -80,7 +80,6 @@ from touche_rad.score.shares import (
     lacks_texts,
     shares_of_debates,
 )
-from touche_rad.score.validation import check
 from touche_rad.score.words import faults_in_words, names_of
 from touche_rad.text import count_of
 
@@ -264,8 +263,9 @@ def write_report(
         *(RunFault(name, 1, error) for name, error in refused.items()),
         *_faults_of_sources(sources, skipped, {path.parent for path in ratings}, counted),
     ]
+    sources_by_name = {source.name: source for source in sources}
     for name in texts_of_runs:
-        for what, number in check(files_of_runs[name]).odd.items():
+        for what, number in sources_by_name[name].checked.odd.items():
             link = reader_link(mark=_MARKS[what], run=name) if what in _MARKS else ""
             if "uncited" not in what:  # that is allowed, and the demo's debates have some
                 all_faults.append(RunFault(name, number, f"{what}s: {number}", link, what))
@@ -448,7 +448,9 @@ def _faults_of_sources(
             status = {**origin.status, "judged": {}} if source.judgements else {}
             origin = replace(origin, status=status)
         rows = [*origin.judged.get("fallbacks", ()), *origin.status.get("fallbacks", ())]
-        for what, counts in replace(source, origin=origin).fallbacks.items():
+        # Where a status counts a kind, its number stands for that of the lines.
+        of_lines = source.checked.replaced if source.debates else {}
+        for what, counts in (of_lines | origin.fallbacks).items():
             link = reader_link(**_FILTERS[what], run=source.name) if what in _FILTERS else ""
             causes = [
                 f"{row['count']} from {row.get('by')}: {row.get('reason')}"

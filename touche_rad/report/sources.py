@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ from touche_rad.runs.jobs import index_in_words
 from touche_rad.score import kind_of
 from touche_rad.score.conversations import DebateOfRun
 from touche_rad.score.evaluations import read_judged
+from touche_rad.score.findings import Validation
 from touche_rad.score.naming import each_run, plugin_of
 from touche_rad.score.reference import known_reference, read_truth
 from touche_rad.score.shares import refuse_without_texts
@@ -99,10 +101,10 @@ class Source:
             f"debate-{at}" for at, (debate, _) in enumerate(self.debates, 1) if not debate.turns
         ]
 
-    @property
-    def fallbacks(self) -> dict[Result, tuple[int, int]]:
-        """How many results of each kind are fallbacks, by the statuses or else by the lines."""
-        return (check(self.path).replaced if self.debates else {}) | self.origin.fallbacks
+    @cached_property
+    def checked(self) -> Validation:
+        """What is wrong with the lines of the file."""
+        return check(self.path)
 
 
 def read_sources(
