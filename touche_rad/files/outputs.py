@@ -300,8 +300,8 @@ class Status(BaseModel, frozen=True, extra="forbid"):
 
     A turn is DEBATE.TURN in the output's order, counted from 1, or DEBATE for a whole debate.
     """
-    replaced_turns: tuple[str, ...] = ()
-    """The turns of all these answers."""
+    replaced_turns: object = Field(None, exclude=True)
+    """Only earlier statuses have it: the turns of `fallbacks` once more."""
     errors: str = ""
     """The file with the first traceback of each kind of failure."""
     counts: Mapping[Result, Count] = {}

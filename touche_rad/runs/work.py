@@ -23,7 +23,7 @@ from touche_rad.frozen import frozen
 from touche_rad.lists import T
 from touche_rad.models import Model
 from touche_rad.models.sending import Usage
-from touche_rad.runs.fallbacks import ANSWERS, FailureLog, Fallback
+from touche_rad.runs.fallbacks import FailureLog, Fallback
 from touche_rad.text import printable
 
 Progress = Callable[[int, int | None], None]
@@ -218,18 +218,14 @@ class Tally:
                 )
             )
 
-        rows: list[dict[str, Any]] = []
-        replaced_turns: set[DebateTurn] = set()
-        for group in groups:
-            rows.append(
-                {
-                    **drop_keys(vars(group.first), ["turn"]),
-                    "count": group.count,
-                    "turns": list(map(_turn_text, group.turns)),
-                }
-            )
-            if group.first.what == ANSWERS:
-                replaced_turns.update(group.turns)
+        rows = [
+            {
+                **drop_keys(vars(group.first), ["turn"]),
+                "count": group.count,
+                "turns": list(map(_turn_text, group.turns)),
+            }
+            for group in groups
+        ]
         return Status(
             output=out.name,
             warnings=tuple(all_warnings),
@@ -237,7 +233,6 @@ class Tally:
             usage=usage.record() if usage and usage.steps else {},
             replaced=sum(group.count for group in groups),
             fallbacks=tuple(rows),
-            replaced_turns=tuple(map(_turn_text, sorted(replaced_turns))),
             counts=dict(self.counts),
             events=tuple(
                 EventCount(count=count, examples=tuple(self.examples[title]))
