@@ -55,6 +55,7 @@ REORDERED = [RIGHT[1], RIGHT[0], RIGHT[2]]
 def assert_only_reordered(report: JudgementReport) -> None:
     """Whether the lines are in another order than the labels, and are all matched."""
     assert kinds(report) == {ProblemKind.REORDERED}
+    assert [fault.number for fault in report.faults()] == [1]
     assert recall(report) == 1.0
 
 

@@ -92,7 +92,11 @@ def test_a_status_costs_no_rank(status: str, warning: str) -> None:
     scored = touche_rad(f"score --json {runs}", err=warning).json
     assert unknown in scored["notes"]
     touche_rad(f"report -o p.html {runs}", err=unknown)
-    (board,) = Page("p.html").data["report"]["boards"]
+    page = Page("p.html").data["report"]
+    assert [warning in text for run, _, text, _ in page["faults"] if run == "verbatim.judged"] == (
+        [True] if status else []
+    )
+    (board,) = page["boards"]
     for ranking in (scored["ranking"], board["rows"]):
         assert None not in [row["rank"] for row in ranking]
 

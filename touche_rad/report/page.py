@@ -23,7 +23,7 @@ from touche_rad.errors import OptionError, UserError
 from touche_rad.evidence.instructions import warning
 from touche_rad.files import BadLines, Kind
 from touche_rad.files.criteria import criteria_of
-from touche_rad.files.outputs import say_replaced, sha256_of
+from touche_rad.files.outputs import UNKNOWN_FALLBACKS, say_replaced, sha256_of, status_or_problem
 from touche_rad.files.records import make_folder, write_text
 from touche_rad.frozen import frozen
 from touche_rad.pages import read_asset, render_page, to_json
@@ -447,6 +447,9 @@ def _faults_of_sources(
         if source.path.parent in tournaments:
             status = {**origin.status, "judged": {}} if source.judgements else {}
             origin = replace(origin, status=status)
+        problem = status_or_problem(source.path)[1]
+        if problem:
+            yield RunFault(source.name, 0, f"{problem}; {UNKNOWN_FALLBACKS}")
         rows = [*origin.judged.get("fallbacks", ()), *origin.status.get("fallbacks", ())]
         # Where a status counts a kind, its number stands for that of the lines.
         of_lines = source.checked.replaced if source.debates else {}

@@ -283,9 +283,11 @@ class Report(Printed):
                 as_no = sum(problem.counted_as_no for problem in problems)
                 lost = f", {as_no} verdicts" if as_no else ""
                 text = f"{len(problems)} times{lost}; the first: {text}"
+            # One fault of the file, as in `check`, however many lines it moves.
+            count = 1 if kind is ProblemKind.REORDERED else len(problems)
             yield RunFault(
                 run,
-                len(problems),
+                count,
                 f"{kind.value}: {text}",
                 what=COUNTED_OF_KIND.get(kind, "fault"),
             )
