@@ -343,6 +343,22 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
             "part.jsonl", "team2.judged.jsonl", labels="labels.jsonl", debates=file
         )
         assert [*both.groupby("run")["debate"].nunique()] == [CLAIMS - 3, CLAIMS]
+    # A run alone has the debates and people's answers that it has beside others.
+    alone = frames.agreement("part.jsonl", labels="labels.jsonl", debates="all.jsonl")
+    assert alone["debate"].nunique() == CLAIMS - 3
+    beside = score("part.jsonl", "team2.judged.jsonl", *pooled, "--correct")["rows"]
+    of_part = score("part.jsonl", *pooled, "--correct")["rows"]
+    assert [row["yes"] for row in of_part] == [row["yes"] for row in beside if row["run"] == "part"]
+    touche_rad("report part.jsonl -o p.html --labels", *pooled)
+    faults = Page("p.html").data["report"]["faults"]
+    assert [text[:17] for _, _, text, _ in faults if "on no line" in text] == ["3 missing debates"]
+    # Of what a run lost, no label may say more than that it is lost.
+    of_team1 = labels[CLAIMS:]
+    unlabelled = [*of_team1[:-3], *[[{} for _ in row] for row in of_team1[-3:]]]
+    run_file("own.jsonl", unlabelled)
+    run_file("lost.jsonl", [*read_records("part.jsonl"), {}])
+    own = score("lost.jsonl", "own.jsonl", "--debates", "team1.jsonl")
+    assert {problem["message"] for problem in own["problems"]} == {"nothing is labelled there"}
     run_file("few.jsonl", debates[:-8])
     run_file("few-labels.jsonl", labels[:-8])
     some = score("team1.judged.jsonl", "few-labels.jsonl", "--debates", "few.jsonl")

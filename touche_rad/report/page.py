@@ -77,6 +77,7 @@ from touche_rad.score.shares import (
     debates_of_input,
     faults_of_problems,
     in_other_order,
+    inputs_of_a_run,
     lacks_texts,
     shares_of_debates,
 )
@@ -215,6 +216,8 @@ def write_report(
     inputs: Sequence[Debate] = ()
     if policy.debates:  # what the ranking does not count is not shown either
         inputs = read_inputs(policy.debates, BadLines(skip=True))
+        if labels:  # perhaps on the debates of all runs
+            inputs = inputs_of_a_run(debates_of_runs, inputs)
         debates_of_runs, lacking = debates_of_input(debates_of_runs, inputs, len(sources))
         lost_of_runs = [
             number if of_run else 0 for number, of_run in zip(lacking, judged, strict=True)

@@ -220,7 +220,12 @@ class Matcher:
         if len(absent) > max(1, len(free)) and (
             free or self.is_part or self._has(ProblemKind.REORDERED)
         ):
-            lines = names_of([str(self.lines[place]) for place in absent])
+            labelled = [
+                str(self.lines[place])
+                for place in absent
+                if any(map(self._count_labels, self.labels[place]))
+            ]
+            lines = names_of(labelled)
             self.unsure = dict.fromkeys(
                 absent, f"one of the labels' lines {lines}, which all count as no"
             )
@@ -237,6 +242,7 @@ class Matcher:
             labelled = sum(map(self._count_labels, labels_of_turns))
             if position in self.unsure:
                 where["debate"] = None
+            if position in self.unsure and labelled:
                 self.note(problem, self.unsure[position], counted_as_no=labelled, **where)
             else:
                 self._note_missing(problem, labelled, **where)

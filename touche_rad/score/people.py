@@ -6,7 +6,7 @@ Where people labelled some turns only, the verdicts of a judge on all turns corr
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
@@ -179,6 +179,7 @@ def score_people(
         truth,
         all_criteria,
         criteria,
+        claims={claim for claim, _ in reference.keys if claim},
         correct=correct,
         refused=refused,
         baselines=baseline_names(baselines, paths),
@@ -200,6 +201,7 @@ def people_report(
     all_criteria: Criteria,
     criteria: Criteria,
     *,
+    claims: Set[str] = frozenset(),
     correct: bool,
     refused: dict[str, str],
     baselines: Sequence[str],
@@ -215,6 +217,7 @@ def people_report(
         truth: The file of labels.
         all_criteria: What the verdicts are on.
         criteria: Those that have labels.
+        claims: On each of them, every run must have a debate.
         correct: Whether the verdicts correct the labels.
         refused: The runs that are left out, and why; more may be added.
         baselines: The names of the runs that are baselines.
@@ -223,7 +226,9 @@ def people_report(
         notes: What is known of the runs.
         fields: Further fields of the report.
     """
-    topics, turns_of, expected_of, sizes, problems = _by_claim(debates_of, criteria, correct)
+    topics, turns_of, expected_of, sizes, problems = _by_claim(
+        debates_of, criteria, claims, correct
+    )
     shares_of_criteria = answer_shares(criteria)
     figures = {}
     of_judges: dict[tuple[str, str], JudgeFigures] = {}
@@ -361,7 +366,7 @@ def _read_debates(
 
 
 def _by_claim(
-    debates_of: Mapping[str, LabelledDebates], criteria: Criteria, correct: bool
+    debates_of: Mapping[str, LabelledDebates], criteria: Criteria, claims: Set[str], correct: bool
 ) -> tuple[list[ClaimTopic], list[list[TurnAnswers]], Floats, dict[str, Any], Problems]:
     """Return the claims, and the turns of each run, numbered by the claims of their debates.
 
@@ -385,6 +390,9 @@ def _by_claim(
         in_order = sorted(debates, key=lambda pair: str(pair[1]))
         turns_by_content.append({content_of(debate.turns): turns for debate, turns in in_order})
     present, lost = present_debates(pairs_of_runs, criteria.unit)
+    for run, pairs in enumerate(pairs_of_runs):
+        with_debate = {debate.claim or debate.thesis for debate, _ in pairs if debate.turns}
+        lost[run] = max(lost[run], len(claims - with_debate))
     topics = sorted_topics(present, list(debates_of))
     counts, sizes, problems = count_verdicts(topics, list(debates_of), lost, criteria)
     expected = counts[..., 0, 1]

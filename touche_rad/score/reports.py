@@ -420,9 +420,13 @@ class JudgementReport(Report):
                 yield row, Table(heads[: len(row.confusion) + 1], lines)
 
     def _turn_rows(self) -> Iterator[Row]:
+        of_other_runs = any(problem.kind is ProblemKind.OTHER_LABELS for problem in self.problems)
         for run in self.runs:
             debates = zip(self.label_lines, self.claims, self.labels, self.scores[run], strict=True)
             for line, claim, *turns in debates:
+                # A debate that every run lost counts as no by labels of another run's debate.
+                if of_other_runs and not claim:
+                    continue
                 for turn, (labels, scores) in enumerate(zip(*turns, strict=True), 1):
                     for criterion in self.criteria:
                         key = criterion.key

@@ -435,6 +435,27 @@ def _rows_that_count(
                 yield from turn_rows(place, verdicts.get(turn, {}), criteria, missing)
 
 
+def inputs_of_a_run(debates: Iterable[DebateOfRun], inputs: Iterable[Debate]) -> list[Debate]:
+    """Return what one run must have of the debates of all runs.
+
+    These are as many on a claim as the run with most of them has, and one if no run has any.
+    """
+    count: Counter[tuple[int, str]] = Counter()
+    most: Counter[str] = Counter()
+    for of_run in debates:
+        claim = of_run.debate.claim or of_run.debate.thesis
+        count[of_run.run, claim] += 1
+        most[claim] = max(most[claim], count[of_run.run, claim])
+    chosen: Counter[str] = Counter()
+    of_a_run = []
+    for debate in inputs:
+        claim = debate.claim or debate.thesis
+        if chosen[claim] < max(1, most[claim]):
+            chosen[claim] += 1
+            of_a_run.append(debate)
+    return of_a_run
+
+
 def debates_of_input(
     debates: Sequence[DebateOfRun], inputs: Sequence[Debate], runs: int
 ) -> tuple[list[DebateOfRun], list[int]]:
