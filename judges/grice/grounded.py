@@ -239,12 +239,8 @@ def quantity(response: ResponseFeatures) -> Iterator[RuleFault]:
 def quality(response: ResponseFeatures) -> Sequence[RuleFault]:
     """Each sentence that claims something is found in one of the first two cited arguments.
 
-    To say that no argument was found claims nothing, so nothing has to be found.
+    A response without a claim is a no, also if it only says that no argument was found.
     """
-    if response.admits:
-        return [
-            RuleFault(0.0, "claims nothing that needs a source: only that no argument was found")
-        ]
     if not response.claims:
         return [RuleFault(DECISIVE, "makes no claim, so it follows from no argument")]
     faults = []

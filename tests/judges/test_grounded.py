@@ -15,7 +15,7 @@ from tests.demo import ARGUMENTS
 from tests.judges.makers import USER, ZOO, debate, judge, quality, turn, verdict
 from tests.records import read_records
 from tests.runs.fakes import SmallIndex
-from touche_rad.debate import NOTHING_FOUND, Argument, Debate, Maxim, Response, Turn
+from touche_rad.debate import Argument, Debate, Maxim, Response, Turn
 from touche_rad.plugins import Services
 
 SPECIES = "Breeding in zoos has saved some species from dying out."
@@ -58,12 +58,6 @@ def test_two_sentences_may_rest_on_two_arguments_and_only_the_first_two_count() 
     assert quality("Cats sleep a lot. Dogs bark.", *texts).yes
     assert not quality("Fish swim fast.", *texts).yes
     assert "no cited argument" in quality(ZOO, "").rationale or not quality(ZOO, "").yes
-
-
-def test_to_find_no_argument_claims_nothing_that_needs_a_source() -> None:
-    nothing = quality(NOTHING_FOUND, "")
-    assert nothing.yes
-    assert "claims nothing that needs a source" in nothing.rationale
 
 
 @with_cases(("maxim", "answer", "why"), "judges/reasons_for_no.tsv")

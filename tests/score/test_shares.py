@@ -165,7 +165,7 @@ def test_several_files_are_judged_into_a_folder_and_compared() -> None:
     assert "--skip-bad" not in touche_rad(call, "bad.jsonl", "--skip-bad", code=None).err
 
     assert touche_rad("score judged/grounded.jsonl judged/verbatim.jsonl").out == scored
-    assert scored.startswith("grounded: share of yes ")
+    assert scored.startswith("verbatim: share of yes ")
 
 
 def test_equal_names_of_files_keep_their_folders() -> None:
@@ -341,9 +341,9 @@ def test_pairs_compare_with_a_baseline() -> None:
     (board,) = Page("page.html").data["report"]["boards"]
     assert [row["run"] for row in board["rows"] if row["baseline"]] == ["verbatim.j"]
     assert "turns,p_holm,p_holm_verbatim.j,mean," in unquote(board["tables"][0]["csv"])
-    assert board["title"].startswith("No run beats verbatim.j; grounded.j: .00 [")
+    assert board["title"].startswith("No run beats verbatim.j; grounded.j: −.01 [")
     assert board["columns"][1] == ["p (Holm)", "against baseline"]
-    differences = [cell[0] for cell in board["rows"][0]["cells"] if isinstance(cell, list)]
+    differences = [cell[0] for cell in board["rows"][1]["cells"] if isinstance(cell, list)]
     rows = csv.DictReader(compared.out.splitlines())
     assert differences == [float(row["difference"]) for row in rows]
     touche_rad("report verbatim.jsonl --baseline verbatim.jsonl -o x.html", code=2, err="rank")
