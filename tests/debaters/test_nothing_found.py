@@ -113,18 +113,15 @@ def test_claims_on_the_topics_are_answered_on_the_topic(demo: Services) -> None:
     assert len(missed) <= 0.05 * len(ON_TOPIC), missed
 
 
-def test_an_honest_answer_has_no_verdict_below_that_of_an_answer_off_the_topic() -> None:
+def test_an_honest_answer_gets_yes_on_manner_only() -> None:
     text = "Paper bags consume timber and water."
     off_topic = debate("Zoos should be closed.").with_response(
         Response(content=text, arguments=(Argument(id="1", text=text),))
     )
     honest = debate("Zoos should be closed.").with_response(NOTHING)
-    scores = [
-        {key: verdict.score for key, verdict in JUDGE.judge(answered).items()}
-        for answered in (honest, off_topic)
-    ]
-    assert scores[0] == scores[1]
-    assert [key for key, score in scores[0].items() if score > 0.5] == ["quality", "manner"]
+    for answered, yes in ((honest, ["manner"]), (off_topic, ["quality", "manner"])):
+        verdicts = JUDGE.judge(answered)
+        assert [key for key, verdict in verdicts.items() if verdict.yes] == yes
 
 
 def changed(text: str) -> list[str]:
