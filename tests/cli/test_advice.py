@@ -113,12 +113,18 @@ def test_of_a_run_without_its_input_no_advice_names_the_input(inputs: Path) -> N
     run = Path("run.jsonl")
     text = run.read_text()
     run.write_text(re.sub(r'("score": )([0-9.]+)', r'\1"\2"', text))
-    (repair,) = re.findall("touche-rad (.*)", touche_rad("check", run, code=1).out)
+    repairable = touche_rad("check", run, code=1).out
+    (repair,) = re.findall("touche-rad (.*)", repairable)
     touche_rad(repair)
+    assert "in capitals" not in repairable
     write_lines(run, [*text.splitlines()[1:], "{}"])
     advised = touche_rad("check", run, code=1).out
     assert "touche-rad judge JUDGED_DEBATES -j length -o run.new.jsonl" in advised
     assert "touche-rad check run.jsonl --input JUDGED_DEBATES --fix " in advised
+    explained = "or the file is gone): JUDGED_DEBATES = the debates that were judged\nTo make"
+    assert explained in advised
+    Path("run.jsonl.status.json").unlink()
+    touche_rad("check", run, code=1, out="judged; INDEX = the argument index; JUDGE = the judge\n")
 
 
 def test_settings_of_the_environment_are_advised_as_words(

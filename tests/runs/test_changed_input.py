@@ -64,7 +64,8 @@ def source() -> Path:
 )
 def test_a_debate_that_the_input_has_twice_is_a_warning(source: Path, call: str) -> None:
     first, second, *_ = TEXT.splitlines(keepends=True)
-    source.write_text(first + second + first + second, "utf-8")
+    lost = '{"simulation": {"userTurns": []}}\n'
+    source.write_text(first + second + first + second + 2 * lost, "utf-8")
     labels = LABELS.read_text("utf-8").splitlines()[:2]
     source.with_name("labels.jsonl").write_text("\n".join(labels * 2))
     ended = touche_rad(call, cwd=source.parent)

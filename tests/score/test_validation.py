@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from tests.cases import with_cases
-from tests.demo import CLAIMS, DEBATES
+from tests.demo import CLAIMS, DEBATES, LABELS
 from tests.records import END_OF_RUN, change_parts, copy_lines, read_records, write_records
 from tests.score.makers import run_file, simulations_file
 from tests.screens import check_screen
@@ -68,6 +68,10 @@ def test_the_screen_of_a_damaged_run(runs: Path) -> None:
     shutil.copy(CLAIMS, "claims.tsv")
     command = ("check", "run.jsonl", "good.jsonl", "--input", "claims.tsv", "-i", "demo")
     check_screen("check.damaged", touche_rad(*command, code=1))
+
+
+def test_labels_are_no_run_but_have_lines() -> None:
+    touche_rad("check", LABELS, code=1, out="labels, 20 lines: not valid\n")
 
 
 @pytest.mark.parametrize("line", ["{}", '{"simulation": '])

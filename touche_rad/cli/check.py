@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -124,7 +125,7 @@ def check_command(options: CheckOptions) -> int:
                 click.secho(f"\n{plain(result.path)}", bold=True)
             _print_findings(result)
             if Path(result.path).exists() and not result.valid and result.kind in ("", *_MADE_BY):
-                _print_advice(result, options, check_run)
+                _print_advice(_find_advice(result, options, check_run))
     if not all(Path(result.path).exists() for result in results):
         return 2
     return 0 if all(result.good for result in results) else 1
@@ -173,8 +174,19 @@ _MADE_BY: Final = {
 }
 """What makes a kind of run, where the command of the run is unknown.
 
-A user puts the own in the place of a word in capitals; that of an input that is not there, too.
+A user replaces the words in capitals; also that of an input that is not there.
 """
+_PLACEHOLDERS: Final = {
+    "CLAIMS": "the claims of the debates",
+    "DEBATES": "the debates to answer",
+    "JUDGED_DEBATES": "the debates that were judged",
+    "INDEX": "the argument index",
+    "DEBATER": "the debater",
+    "JUDGE": "the judge",
+    "N": "the turns of each debate",
+    "COMMAND": "the command that made the run",
+    "INPUT": "its input",
+}
 _REPAIR: Final = "check {run} -i {index} --input {source} --fix -o {stem}.fixed.jsonl"
 _NEW: Final = "-o {stem}.new.jsonl"
 
@@ -196,10 +208,14 @@ def _maker_of(run: Path, result: Validation, index: str | None) -> list[str]:
     return words
 
 
-def _print_advice(
+def _find_advice(
     result: Validation, options: CheckOptions, check_run: Callable[[Path], Validation]
-) -> None:
-    """Print the commands that make a run valid, in the order in which they have to be typed."""
+) -> Mapping[str, Sequence[Sequence[str]]]:
+    """Return the commands that make a run valid, in the order in which they have to be typed.
+
+    They are grouped by headings, which say what they do.
+    """
+    from touche_rad.demo import DEMO
     from touche_rad.score.findings import ON_OTHERS, OTHER_RESPONSES
     from touche_rad.score.remedies import OF_ORDER, find_remedy
     from touche_rad.score.words import names_of
@@ -218,15 +234,15 @@ def _print_advice(
     if remedy.repairs_source:
         source_steps = [command_on(debates, _REPAIR, claims, options.index)]
         source = source_steps[0][-1]
-    repairing = _REPAIR
-    if source.isupper() and {*OF_ORDER, InputProblem.EMPTY_RECORD}.isdisjoint(
-        result.faults
-    ):  # an unknown input
-        repairing = "check {run} -i {index} --fix -o {stem}.fixed.jsonl"
+    repairing = (
+        "check {run} -i {index} --fix -o {stem}.fixed.jsonl"
+        if source.isupper()
+        and {*OF_ORDER, InputProblem.EMPTY_RECORD}.isdisjoint(remedy.mended)  # an unknown input
+        else _REPAIR
+    )
     repair_steps = [*source_steps, command_on(run, repairing, source, options.index)]
     if remedy.suffices:
-        _print_steps("To repair it", repair_steps)
-        return
+        return {"To repair it": repair_steps}
 
     if remedy.renews_source:
         output = command_on(debates, _NEW, claims)
@@ -236,20 +252,32 @@ def _print_advice(
     heading = "To make it valid, make it again (if it has the same faults: with other options)"
     if result.faults.keys() & {ON_OTHERS, OTHER_RESPONSES}:
         heading = "If --input is right, the run was made on another input: make it again"
-    _print_steps(heading, new_steps)
+    if verb != "judge" and DEMO in settings:
+        heading += "; to upload it, with another index than demo"
+    advice = {heading: new_steps}
     if remedy.mended:
         heading = (
             f"A repair alone does not make it valid (what remains: {names_of(remedy.remaining)})"
             if remedy.remaining
             else "A repair makes it valid, too, but each missing verdict becomes a no"
         )
-        _print_steps(heading, [step for step in repair_steps if step not in new_steps])
+        advice[heading] = [step for step in repair_steps if step not in new_steps]
+    return advice
 
 
-def _print_steps(heading: str, steps: Sequence[Sequence[str]]) -> None:
-    """Print commands, which need their order."""
-    if len(steps) > 1:
-        heading += ", in this order (the last one makes it valid, also if one before it fails)"
-    print_line(f"{heading}:")
-    for words in steps:
-        print_command(line_of(words))
+def _print_advice(advice: Mapping[str, Sequence[Sequence[str]]]) -> None:
+    """Print commands by their headings, and what a user has to replace in them."""
+    words = {*chain(*chain(*advice.values()))}
+    unknown = "; ".join(
+        f"{word} = {_PLACEHOLDERS[word]}" for word in _PLACEHOLDERS if word in words
+    )
+    if unknown:
+        print_line(
+            f"Replace the words in capitals (no status names them, or the file is gone): {unknown}"
+        )
+    for heading, steps in advice.items():
+        if len(steps) > 1:
+            heading += ", in this order (the last one makes it valid, also if one before it fails)"
+        print_line(f"{heading}:")
+        for command_words in steps:
+            print_command(line_of(command_words))

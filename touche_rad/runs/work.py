@@ -92,7 +92,10 @@ def count_units(units: Iterable[object]) -> tuple[int, Event | None]:
     first_with_words: dict[int, int] = {}
     for total, unit in enumerate(units, 1):
         debate = unit[0] if isinstance(unit, tuple) else unit
-        if isinstance(debate, Debate | Contest) and debate != Debate():  # a lost one
+        match debate:
+            case Debate(turns=(), claim="") | Contest(speeches=()):
+                continue  # a lost one
+        if isinstance(debate, Debate | Contest):
             words = repr(debate.replace(id=""))  # the id may be the place's
             earlier = first_with_words.setdefault(hash(words), total)
             if earlier != total:

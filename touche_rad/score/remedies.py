@@ -96,7 +96,7 @@ def find_remedy(
         mended = {*repaired.done}
         remaining = {*check_run(copy).faults, *result.unfit}
         if not readable:
-            mended |= result.faults.keys() & (OF_ORDER | _LOST)
+            mended |= remaining & (OF_ORDER | _LOST)
             remaining -= OF_ORDER
             if result.kind == Kind.EVALUATIONS:  # they may lack debates, which are written as lost
                 remaining -= _LOST
@@ -107,5 +107,5 @@ def find_remedy(
         judged.lost > 0 or MISSING in judged.faults,
         mended,
         sorted(remaining),
-        bool(mended) and not remaining and not mended & _LOST,
+        not remaining and not mended & _LOST,
     )

@@ -29,7 +29,7 @@ from touche_rad.files.outputs import (
     count_replaced,
     status_or_problem,
 )
-from touche_rad.files.records import JOURNAL, original_record, records
+from touche_rad.files.records import JOURNAL, numbered_lines, original_record, records
 from touche_rad.files.simulations import SIMULATIONS, fallback_of
 from touche_rad.plugins import ArgumentIndex
 from touche_rad.runs.fallbacks import ANSWERS, UTTERANCES
@@ -112,7 +112,8 @@ def check(
             times = sum(line.value == {} for line in records(run, bad))
         result.add_error(error, times)
         if not lines:
-            result.lines = result.lost
+            with suppress(InputError):  # of a file that cannot be read at all
+                result.lines = result.lost or sum(1 for _ in numbered_lines(run, bad))
             _add_fallbacks(result, run, lines)
             return result
         # The rest of the file is lost: how many lines, and which debates, is unknown.
