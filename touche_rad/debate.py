@@ -175,6 +175,11 @@ class Debate(Record):
         return self.motion or (self.turns[0].utterance if self.turns else "")
 
     @property
+    def subject(self) -> str:
+        """By which debates of several files are compared: the claim, or else the thesis."""
+        return self.claim or self.thesis
+
+    @property
     def spoken(self) -> list[tuple[str, str]]:
         """What was said so far, oldest first, each text with its speaker: `user` or `system`."""
         texts = []

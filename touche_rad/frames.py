@@ -76,7 +76,7 @@ def responses(*runs: File) -> DataFrame:
                     {
                         "run": run,
                         "debate": name,
-                        "claim": debate.claim or debate.thesis,
+                        "claim": debate.subject,
                         "turn": at + 1,
                         "utterance": turn.utterance,
                         "response": turn.response.content,

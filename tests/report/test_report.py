@@ -169,6 +169,10 @@ def test_runs_are_called_by_their_files_with_their_plugins_below() -> None:
     judge(Path("verbatim.jsonl"), "length", runs[1], "--restart")  # the lines name the debater, too
     page = report_page(runs)
     assert page.data["report"]["abouts"]["team2"] == "verbatim, judged by length"
+    status = read_status(runs[1])
+    status["identity"]["code of judge length"] = "another version"
+    write_records(f"{runs[1]}.status.json", status)
+    touche_rad("score", *runs, err="different code of judge length, so judge all again: team1; te")
 
 
 def test_missing_debates_count_as_no_and_long_responses_are_named() -> None:

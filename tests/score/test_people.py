@@ -352,6 +352,7 @@ def test_debates_of_one_run_say_which_labels_of_several_runs_count() -> None:
     touche_rad("report part.jsonl -o p.html --labels", *pooled)
     faults = Page("p.html").data["report"]["faults"]
     assert [text[:17] for _, _, text, _ in faults if "on no line" in text] == ["3 missing debates"]
+    assert "not with --correct" in "".join(problem["message"] for problem in part["problems"])
     # Of what a run lost, no label may say more than that it is lost.
     of_team1 = labels[CLAIMS:]
     unlabelled = [*of_team1[:-3], *[[{} for _ in row] for row in of_team1[-3:]]]

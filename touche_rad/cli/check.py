@@ -176,16 +176,12 @@ _MADE_BY: Final = {
 
 A user replaces the words in capitals; also that of an input that is not there.
 """
-_PLACEHOLDERS: Final = {
+_PLACEHOLDERS: Final = {  # the others say themselves what they are
     "CLAIMS": "the claims of the debates",
     "DEBATES": "the debates to answer",
     "JUDGED_DEBATES": "the debates that were judged",
     "INDEX": "the argument index",
-    "DEBATER": "the debater",
-    "JUDGE": "the judge",
     "N": "the turns of each debate",
-    "COMMAND": "the command that made the run",
-    "INPUT": "its input",
 }
 _REPAIR: Final = "check {run} -i {index} --input {source} --fix -o {stem}.fixed.jsonl"
 _NEW: Final = "-o {stem}.new.jsonl"

@@ -333,10 +333,7 @@ def read_claims(path: Place, bad: BadLines | None = None) -> Iterator[Debate]:
     file = OpenFile(path, bad, DEBATES | {Kind.CLAIMS})
     if file.kind is Kind.CLAIMS:
         return read_rows(path, file.bad, file.lines)
-    return (
-        debate.replace(claim=debate.claim or debate.thesis, turns=(), wire={})
-        for debate in _debates(file)
-    )
+    return (debate.replace(claim=debate.subject, turns=(), wire={}) for debate in _debates(file))
 
 
 def read_contests(path: Place, bad: BadLines | None = None) -> Iterator[Contest]:

@@ -96,7 +96,7 @@ def of_origins(runs: Mapping[str, Path], named: Iterable[Path | None]) -> Iterat
     """
     yield from equal_files(runs.values())
     yield from on_earlier_debates(runs.values(), filter(None, [*runs.values(), *named]))
-    indexes: dict[str, list[str]] = {}
+    groups: dict[str, dict[str, list[str]]] = {}
     seeds: dict[str, dict[str, object]] = {}
     for name, path in runs.items():
         status, problem = status_or_problem(path)
@@ -105,8 +105,15 @@ def of_origins(runs: Mapping[str, Path], named: Iterable[Path | None]) -> Iterat
         identity = dict(status.get("identity", {}))
         judged = dict(status.get("judged", {}).get("identity", {}))
         made_by = judged or identity
+        made_with = {
+            f"{key}, so judge all again": value
+            for key, value in identity.items()
+            if key.startswith("code of judge ")
+        }
         if made_by.get("index") and "judge" not in made_by:
-            indexes.setdefault(made_by["index"], []).append(name)
+            made_with["indexes"] = made_by["index"]
+        for what, value in made_with.items():
+            groups.setdefault(what, {}).setdefault(str(value), []).append(name)
         if judged:
             identity.pop("input", None)  # another seed makes other debates
         seed = identity.pop("seed", None), judged.pop("seed", None)
@@ -117,8 +124,9 @@ def of_origins(runs: Mapping[str, Path], named: Iterable[Path | None]) -> Iterat
                 "runs of the same debater or judge with different random seeds, so a difference "
                 f"between them is chance: {names_of([*seed_of])}"
             )
-    if len(indexes) > 1:
-        yield f"runs from different indexes: {'; '.join(map(names_of, indexes.values()))}"
+    for what, runs_by_value in groups.items():
+        if len(runs_by_value) > 1:
+            yield f"runs from different {what}: {'; '.join(map(names_of, runs_by_value.values()))}"
 
 
 def on_earlier_debates(runs: Iterable[Path], named: Iterable[Path]) -> Iterator[str]:

@@ -201,7 +201,7 @@ def absent_topics(topics: Sequence[ClaimTopic], inputs: Sequence[Debate]) -> lis
     present = Counter(topic.claim for topic in topics)
     absent = []
     for place, debate in enumerate(inputs, 1):
-        claim = debate.claim or debate.thesis
+        claim = debate.subject
         if present[claim]:
             present[claim] -= 1
         else:

@@ -58,7 +58,7 @@ DebateKey = tuple[str, str]
 def key_of(debate: Debate, line: int) -> DebateKey:
     """Return what a debate is on; an id that only says its line is none."""
     name = "" if debate.id == f"debate-{line}" else debate.id
-    return debate.claim or debate.thesis, name
+    return debate.subject, name
 
 
 @frozen

@@ -139,9 +139,12 @@ def score_judgements(
             )
     problems = [problem for alignment in aligned.values() for problem in alignment.problems]
     if left_out > 0:
-        message = f"{left_out} labelled debates are of other runs, and are left out"
-        if not policy.debates:
-            message += " (with --debates FILE, debates that a judge lost count as no)"
+        message = f"{left_out} labelled debates are of other runs, and are left out" + (
+            ", but for one on each claim on which the run has no debate: it counts as no (not with "
+            "--correct, in --per and in frames)"
+            if policy.debates
+            else " (with --debates FILE, debates that a judge lost count as no)"
+        )
         problems.append(Problem(run=str(truth), kind=ProblemKind.OTHER_LABELS, message=message))
     # That scorer refuses labels of other runs, which says nothing about these.
     is_comparable = criteria.official and left_out <= 0

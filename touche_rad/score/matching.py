@@ -220,12 +220,13 @@ class Matcher:
         if len(absent) > max(1, len(free)) and (
             free or self.is_part or self._has(ProblemKind.REORDERED)
         ):
-            labelled = [
-                str(self.lines[place])
-                for place in absent
-                if any(map(self._count_labels, self.labels[place]))
-            ]
-            lines = names_of(labelled)
+            lines = names_of(
+                [
+                    str(self.lines[place])
+                    for place in absent
+                    if any(map(self._count_labels, self.labels[place]))
+                ]
+            )
             self.unsure = dict.fromkeys(
                 absent, f"one of the labels' lines {lines}, which all count as no"
             )
@@ -240,10 +241,11 @@ class Matcher:
         if not row or row.problem:
             problem = (row and row.problem) or ProblemKind.MISSING_DEBATE
             labelled = sum(map(self._count_labels, labels_of_turns))
-            if position in self.unsure:
+            unsure = self.unsure.get(position)
+            if unsure:
                 where["debate"] = None
-            if position in self.unsure and labelled:
-                self.note(problem, self.unsure[position], counted_as_no=labelled, **where)
+            if unsure and labelled:
+                self.note(problem, unsure, counted_as_no=labelled, **where)
             else:
                 self._note_missing(problem, labelled, **where)
             return [{} for _ in labels_of_turns]

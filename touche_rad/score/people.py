@@ -90,7 +90,7 @@ def are_debaters(
             for debate, _ in files.read_views(run, files.BadLines(skip=True), keep_lost=True):
                 texts = digests(debate, criteria.unit)
                 if texts in labelled or (texts and not labelled):
-                    of_run.add((debate.claim or debate.thesis, texts))
+                    of_run.add((debate.subject, texts))
             debates_of_runs += [of_run] if of_run else []
     if unjudged > len(debates_of_runs):
         return True
@@ -391,7 +391,7 @@ def _by_claim(
         turns_by_content.append({content_of(debate.turns): turns for debate, turns in in_order})
     present, lost = present_debates(pairs_of_runs, criteria.unit)
     for run, pairs in enumerate(pairs_of_runs):
-        with_debate = {debate.claim or debate.thesis for debate, _ in pairs if debate.turns}
+        with_debate = {debate.subject for debate, _ in pairs if debate.turns}
         lost[run] = max(lost[run], len(claims - with_debate))
     topics = sorted_topics(present, list(debates_of))
     counts, sizes, problems = count_verdicts(topics, list(debates_of), lost, criteria)

@@ -443,13 +443,13 @@ def inputs_of_a_run(debates: Iterable[DebateOfRun], inputs: Iterable[Debate]) ->
     count: Counter[tuple[int, str]] = Counter()
     most: Counter[str] = Counter()
     for of_run in debates:
-        claim = of_run.debate.claim or of_run.debate.thesis
+        claim = of_run.debate.subject
         count[of_run.run, claim] += 1
         most[claim] = max(most[claim], count[of_run.run, claim])
     chosen: Counter[str] = Counter()
     of_a_run = []
     for debate in inputs:
-        claim = debate.claim or debate.thesis
+        claim = debate.subject
         if chosen[claim] < max(1, most[claim]):
             chosen[claim] += 1
             of_a_run.append(debate)
@@ -464,12 +464,12 @@ def debates_of_input(
     Of a claim, as many debates of a run count as the input has. A copy stays, and is reported
     later; it is in the place of no debate on another claim.
     """
-    expected = Counter(debate.claim or debate.thesis for debate in inputs)
+    expected = Counter(debate.subject for debate in inputs)
     contents: defaultdict[tuple[int, str], set[object]] = defaultdict(set)
     lacking = [expected.copy() for _ in range(runs)]
     of_input = []
     for of_run in debates:
-        claim = of_run.debate.claim or of_run.debate.thesis
+        claim = of_run.debate.subject
         of_claim = contents[of_run.run, claim]
         content = content_of(of_run.debate.turns)
         if content in of_claim or len(of_claim) < expected[claim]:
