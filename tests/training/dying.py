@@ -1,10 +1,12 @@
-"""Calls the terminal and kills itself by SIGKILL after a step: `python -m tests.training.dying STEP ARGS`."""
+"""Trains and kills itself by SIGKILL after a step: `... dying STEP METHOD FILE FOLDER RECIPE`."""
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import sys
+from pathlib import Path
 from typing import Any
 
 import torch
@@ -25,8 +27,8 @@ def dies_after(step: int) -> None:
 
 if __name__ == "__main__":
     torch.set_num_threads(1)
-    dies_after(int(sys.argv[1]))
-    from touche_rad.cli import main
+    step, method, source, out, recipe = sys.argv[1:]
+    dies_after(int(step))
+    from touche_rad.plugins import trainer
 
-    sys.argv[1:2] = []
-    main()
+    trainer(method)([Path(source)], Path(out), recipe=json.loads(recipe))

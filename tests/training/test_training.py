@@ -55,10 +55,10 @@ def killed(
     method: str, source: Path, out: Path, tiny: Path, settings: dict[str, Any], at: int
 ) -> None:
     """Train in a process of its own that dies after a step, beyond its first checkpoint."""
-    words = [f"--{name.replace('_', '-')}={value}" for name, value in settings.items()]
-    files = (source.absolute(), "-o", out.absolute(), "--base", tiny, "-q", *words)
-    dying = [sys.executable, "-m", "tests.training.dying", str(at), "train", method]
-    command = [*dying, *map(str, files)]
+    files = map(str, (source.absolute(), out.absolute()))
+    recipe = json.dumps({"base": str(tiny), **settings})
+    dying = [sys.executable, "-m", "tests.training.dying", str(at), method]
+    command = [*dying, *files, recipe]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == -signal.SIGKILL, done.stderr
     assert list(out.glob("checkpoints/*/trainer_state.json"))
