@@ -294,6 +294,13 @@ def test_digests_of_the_labels_must_be_those_of_the_debates() -> None:
     assert str(in_score.value) == str(in_bench.value)
 
 
+def test_a_match_by_position_is_said_with_the_finding() -> None:
+    """So that report says it, too."""
+    for debates, is_said in ((None, True), (DEBATES, False)):
+        words = " ".join(score_lines(*RIGHT, debates=debates).sentences())
+        assert ("by position" in words) == is_said
+
+
 def test_two_runs_in_different_orders_are_refused_without_the_debates() -> None:
     in_order = run_file("in-order.jsonl", RIGHT)
     reordered = run_file("reordered.jsonl", REORDERED)

@@ -269,7 +269,7 @@ def _print_advice(advice: Mapping[str, Sequence[Sequence[str]]]) -> None:
     )
     if unknown:
         print_line(
-            f"Replace the words in capitals (no status names them, or the file is gone): {unknown}"
+            f"Replace every word in capitals (no status names it, or the file is gone): {unknown}"
         )
     for heading, steps in advice.items():
         if len(steps) > 1:

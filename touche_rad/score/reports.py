@@ -346,8 +346,21 @@ class JudgementReport(Report):
         means = {row.run: row for row in self.rows if row.maxim == MEAN}
         if not any(row.labelled for row in means.values()):
             return ["The labels say nothing about these turns, so no run has a score."]
-        kind = "judges: the runs have verdicts on the same debates"
-        return self._in_words(means, "value", self.measure, MEAN, "debates", self.debates, kind)
+        words = self._in_words(
+            means,
+            "value",
+            self.measure,
+            MEAN,
+            "debates",
+            self.debates,
+            "judges: the runs have verdicts on the same debates",
+        )
+        if self.policy != "strict" and not self.matched_by:
+            words.append(
+                "runs are matched to labels by position: whether these are their debates is "
+                "unknown (--debates FILE tells it)"
+            )
+        return words
 
     def parts(self) -> Iterator[Part]:
         """Yield the result in words, the table of one run or of several, and the method."""
@@ -357,11 +370,6 @@ class JudgementReport(Report):
         else:
             yield self._by_maxim()
             yield from (table for row, table in self.confusions() if row.run == self.runs[0])
-        if self.policy != "strict" and not self.matched_by:
-            yield [
-                "runs are matched to labels by position: whether these are their debates is "
-                "unknown (--debates FILE tells it)"
-            ]
         yield from self.pair_table()
         yield Notes([*rank_notes(self), *self._head()])
         yield [*self._official(), *self._shown_warnings()]
