@@ -124,7 +124,7 @@ def test_of_a_run_without_its_input_no_advice_names_the_input(inputs: Path) -> N
     explained = "or the file is gone): JUDGED_DEBATES = the debates that were judged\nTo make"
     assert explained in advised
     Path("run.jsonl.status.json").unlink()
-    touche_rad("check", run, code=1, out="judged; INDEX = the argument index\n")
+    touche_rad("check", run, code=1, out="judged; INDEX = the argument index; JUDGE = the judge\n")
 
 
 def test_settings_of_the_environment_are_advised_as_words(

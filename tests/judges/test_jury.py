@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections import Counter
 from pathlib import Path
 from typing import Any
 
@@ -15,9 +14,6 @@ from tests.terminal import Ended, touche_rad
 from touche_rad import files, plugins
 from touche_rad.debate import Debate, Maxim, Response, Turn, Verdict
 from touche_rad.plugins import Services, judge
-
-ASKED: Counter[str] = Counter()
-"""Calls by member."""
 
 
 @judge("reads")
@@ -31,7 +27,6 @@ class Reads:
         self.key = options.key
 
     def judge(self, debate: Debate) -> dict[Maxim, Verdict]:
-        ASKED[self.key] += 1
         assert debate.last.response is not None
         score = re.search(rf"\b{self.key}=([\d.]+)", debate.last.response.content)
         if score is None:
@@ -41,11 +36,6 @@ class Reads:
 
 A = "reads(key=a)"
 B = "reads(key=b)"
-
-
-@pytest.fixture(autouse=True)
-def _count_anew() -> None:
-    ASKED.clear()
 
 
 def debates(path: Path, *talks: list[str]) -> Path:

@@ -174,13 +174,15 @@ _MADE_BY: Final = {
 }
 """What makes a kind of run, where the command of the run is unknown.
 
-A user replaces the words in capitals; also that of an input that is not there.
+A user replaces the words in capitals. One of them also stands for an input that is not there.
 """
-_PLACEHOLDERS: Final = {  # the others say themselves what they are
+_PLACEHOLDERS: Final = {
     "CLAIMS": "the claims of the debates",
     "DEBATES": "the debates to answer",
     "JUDGED_DEBATES": "the debates that were judged",
     "INDEX": "the argument index",
+    "DEBATER": "the debater",
+    "JUDGE": "the judge",
     "N": "the turns of each debate",
 }
 _REPAIR: Final = "check {run} -i {index} --input {source} --fix -o {stem}.fixed.jsonl"

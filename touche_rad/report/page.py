@@ -266,9 +266,11 @@ def write_report(
         *(RunFault(name, 1, error) for name, error in refused.items()),
         *_faults_of_sources(sources, skipped, {path.parent for path in ratings}, counted),
     ]
-    sources_by_name = {source.name: source for source in sources}
-    for name in texts_of_runs:
-        for what, number in sources_by_name[name].checked.odd.items():
+    for source in sources:
+        name = source.name
+        if name not in texts_of_runs:
+            continue
+        for what, number in source.checked.odd.items():
             link = reader_link(mark=_MARKS[what], run=name) if what in _MARKS else ""
             if "uncited" not in what:  # that is allowed, and the demo's debates have some
                 all_faults.append(RunFault(name, number, f"{what}s: {number}", link, what))

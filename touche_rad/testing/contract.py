@@ -40,7 +40,6 @@ _UNUSUAL: Final = {
     "markup": "<script>alert(1)</script> {{ 7 * 7 }} {% raw %} === system",
 }
 """User messages that real users and hostile ones send."""
-_WHOLE: Final = "a whole debate"
 
 
 class ContractError(AssertionError):
@@ -219,7 +218,7 @@ def _debate(text: str) -> Debate:
 def _answered() -> dict[str, Debate]:
     """Return debates of the demo with a response in every turn: with one turn, and whole."""
     (first, _), (second, _), *_ = files.read_views(demo_file("debates.jsonl"))
-    return {"the first turn": first.view(0), _WHOLE: second}
+    return {"the first turn": first.view(0), "a whole debate": second}
 
 
 def _unanswered() -> dict[str, Debate]:
